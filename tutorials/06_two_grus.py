@@ -41,10 +41,10 @@ different cells are called GRU.
 #
 #    \tilde h_t = \tanh(x_t W_h + b_h + r_t \odot (h_{t-1} R_h + b_R))
 #
-# The first is used in the paper (Cho et al. 2014) and in TensorFlow's ``GRUBlockCell``. The second is used in cuDNN and
-# torch, and it is the default in Keras. If the gate acts after the product, all three products with :math:`h_{t-1}` can
-# be computed as one, before any gate is known. In the drawings :math:`x_c` and :math:`x_n` stand for
-# :math:`x_t W_h + b_h`, and :math:`h_n` for :math:`h_{t-1} R_h + b_R`.
+# The first is used in the published paper (Cho et al. 2014) and in TensorFlow's ``GRUBlockCell``. The second is used in
+# the first preprint of the paper, in cuDNN and in torch, and it is the default in Keras. If the gate acts after the
+# product, all three products with :math:`h_{t-1}` can be computed as one, before any gate is known. In the drawings
+# :math:`x_c` and :math:`x_n` stand for :math:`x_t W_h + b_h`, and :math:`h_n` for :math:`h_{t-1} R_h + b_R`.
 
 import numpy as np
 from matplotlib.figure import Figure

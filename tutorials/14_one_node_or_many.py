@@ -4,8 +4,8 @@ r"""
 
 *What does a fused op save, and is it still right?*
 
-You can write ``lstm_block_cell`` with about 25 primitives, such as products, activations and sums. You can also write
-it as one op with its own backward formula. Both give the same numbers.
+You can write ``lstm_block_cell`` with peepholes as 25 calls of primitives, such as products, activations and sums. You
+can also write it as one op with its own backward formula. Both give the same numbers.
 
 | **You need** chapter 5.
 | **You will be able to** say what a fused op saves and what it does not, and name what proves its backward pass.

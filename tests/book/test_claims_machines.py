@@ -28,6 +28,7 @@ def simulated() -> None:
 def test_14_the_gradients_are_equal_and_the_tapes_are_not(chapter: SimpleNamespace) -> None:
     assert chapter.worst < 1e-5
     assert chapter.boxes["composed"] > 20 and chapter.boxes["fused"] == 2
+    assert "as 25 calls of primitives" in chapter.__doc__ and chapter.composed.total("forward").calls == 25
 
 
 def test_14_fusion_saves_calls_and_bytes_and_no_arithmetic(chapter: SimpleNamespace) -> None:

@@ -45,3 +45,22 @@ def test_the_table_of_levels_follows_from_the_equation() -> None:
     for k, kept, passes in ((int(a), int(b), int(c)) for a, b, c in rows):
         assert kept == (4096 if k == 0 else round((k + 1) * 4096 ** (1 / (k + 1)))) and passes == k + 1
     assert math.comb(24 + 3, 24) < 4096 <= math.comb(24 + 4, 24)
+
+
+def test_a_step_forward_finds_the_exponents_of_a_step_back() -> None:
+    rng = np.random.default_rng(0)
+    H, T = 4, 20_000
+    R, h = 1.5 * rng.normal(size=(H, H)) / math.sqrt(H), np.zeros(H)
+    jacobians = []
+    for x in 0.3 * rng.normal(size=(T, H)):
+        h = np.tanh(x + h @ R)
+        jacobians.append((1 - h * h)[:, None] * R.T)
+    assert "has `J` in place of `J.T`" in TEXT
+    found = []
+    for order in ([J.T for J in jacobians[::-1]], jacobians):
+        Q, total = np.eye(H), np.zeros(H)
+        for J in order:
+            Q, U = np.linalg.qr(J @ Q)
+            total += np.log(np.abs(np.diag(U)))
+        found.append(total / T)
+    assert np.allclose(*found, atol=1e-3) and np.ptp(found[0]) > 0.5

@@ -106,7 +106,7 @@ def test_an_entry_says_who_what_where_when_and_what_for() -> None:
 
 
 def ascii_of(name: str) -> str:
-    return name.lower().replace("ö", "o")
+    return name.lower().translate(str.maketrans("öáí", "oai"))
 
 
 def test_entries_are_told_apart_by_what_a_text_says_of_them() -> None:

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+import minirnn as mr
 from minirnn.train.options import Options
 from minirnn.train.training import CLIP
 from tests.book.chapters import run
@@ -40,6 +41,15 @@ def test_the_last_row_is_minirnn_train() -> None:
     o = Options()
     assert (float(row[2]), int(row[5]), int(row[6]), float(row[3])) == (o.lr, o.length, o.batch, CLIP)
     assert row[1] == f"LSTM, {o.hidden} units" and row[8].startswith(f"{o.steps} steps")
+
+
+def test_the_losses_without_memory_are_those_of_the_tasks() -> None:
+    rng = np.random.default_rng(0)
+    T, K, S = 40, 4, 6
+    assert r"falls to $K \log(S)/T$ without memory" in TEXT
+    assert np.isclose(mr.data.copy_memory(rng, T, 2, length=K, symbols=S).baseline, K * np.log(S) / T)
+    target = mr.data.adding_problem(rng, 30, 100_000).target
+    assert abs((target**2).mean() - 7 / 6) < 0.01 and "it is 7/6 for the output 0" in TEXT
 
 
 @pytest.mark.slow

@@ -228,3 +228,105 @@ def largest_layer(cell: str, barrier: bool, chip: Limits = H200) -> int:
         return not any(isinstance(layout_of(sizes, chip, backward, barrier), str) for backward in (False, True))
 
     return next(filter(fits, range(4096, 0, -1)))
+
+
+def dilated_keeps(d: int, n: int = 40, H: int = 200) -> float:
+    """What a linear layer with torch's first weights, whose states read those of d steps ago, keeps of a gradient."""
+    rng = np.random.default_rng(0)
+    R = rng.uniform(-1, 1, size=(H, H)) / np.sqrt(H)
+    states = [mr.tensor(np.zeros((20, H)), requires_grad=True) for _ in range(d)]
+    while len(states) <= n:
+        states.append(states[-d] @ R)
+    arrives = rng.normal(size=(20, H))
+    found = mr.grad((states[n] * arrives).sum(), states[0]).numpy()
+    return float(np.linalg.norm(found) / np.linalg.norm(arrives))
+
+
+def jordan_reaches(teacher: bool) -> bool:
+    """Whether a gradient goes from the loss of step 3 to the first input of a network that reads its last output."""
+    rng = np.random.default_rng(0)
+    W, R, V, x, data = rng.normal(size=(5, 3, 3))
+    first = mr.tensor(x[:1], requires_grad=True)
+    y = mr.tanh(first @ W) @ V
+    for t in (1, 2):
+        y = mr.tanh(x[t : t + 1] @ W + (0 * y + data[t - 1 : t] if teacher else y) @ R) @ V
+    return bool(mr.grad((y**2).sum(), first).numpy().any())
+
+
+def modrelu_stretches(b: float) -> list[float]:
+    """The factors of the function of Arjovsky et al. along a complex number and across it, and |z|."""
+    z = np.array([0.6, 1.1])
+
+    def function(z: Any) -> Any:
+        norm = (z * z).sum().sqrt()
+        return mr.relu(norm + b) * z / norm
+
+    J, along = mr.jacobian(function, mr.tensor(z)).numpy(), z / np.linalg.norm(z)
+    across = along[::-1] * [-1, 1]
+    assert abs(along @ J @ across) < 1e-12 and abs(across @ J @ along) < 1e-12
+    return [float(along @ J @ along), float(across @ J @ across), float(np.linalg.norm(z))]
+
+
+def ridge(penalty: float = 0.3) -> bool:
+    """Whether the equation of the page gives the output matrix with the smallest squared error and penalty."""
+    rng = np.random.default_rng(0)
+    S, Y = rng.normal(size=(30, 5)), rng.normal(size=(30, 2))
+    rows = np.concatenate([S, math.sqrt(penalty) * np.eye(5)]), np.concatenate([Y, np.zeros((5, 2))])
+    return np.allclose(np.linalg.solve(S.T @ S + penalty * np.eye(5), S.T @ Y), np.linalg.lstsq(*rows, rcond=None)[0])
+
+
+def apart(R: Any, x: Any, *starts: Any) -> float:
+    """How far two runs of a tanh network with the same inputs are apart in the end."""
+    states = np.array(starts, float)
+    for row in x:
+        states = np.tanh(row + states @ R)
+    return float(np.linalg.norm(states[0] - states[1]))
+
+
+def reservoir_forgets(radius: float, deviation: float, H: int = 200) -> bool:
+    """Whether two runs of a random network with random inputs of this standard deviation approach each other."""
+    rng = np.random.default_rng(0)
+    R = rng.normal(size=(H, H))
+    R *= radius / np.abs(np.linalg.eigvals(R)).max()
+    return apart(R, deviation * rng.normal(size=(2000, H)), *rng.normal(size=(2, H))) < 1e-9
+
+
+def same_without_m(T: int = 6) -> bool:
+    """Whether an sLSTM's gradients stay the same if none passes through m."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, T, 4)) * np.array([5, 1, 1])[:, None, None]
+    found = []
+    for detached in (False, True):
+        gates = mr.tensor(x, requires_grad=True)
+        c, n, m = mr.tensor(np.zeros(4)), mr.tensor(np.zeros(4)), mr.tensor(np.full(4, -1e9))
+        for t in range(T):
+            z_i, z_f, z_c = gates[0, t], gates[1, t], gates[2, t]
+            kept = m - mr.nn.functional.softplus(-z_f)
+            m = mr.maximum(kept, z_i)
+            m = m.detach() if detached else m
+            i, f = mr.exp(z_i - m), mr.exp(kept - m)
+            c, n = f * c + i * mr.tanh(z_c), f * n + i
+        found.append(mr.grad((mr.sin(c / n)).sum(), gates).numpy())
+    return np.allclose(*found, atol=1e-12) and bool(found[0].any())
+
+
+def series_of_a_step(A: float = -1.7, step: float = 1e-3) -> bool:
+    """Whether (a - 1) / A is the step plus the second term of the page, up to the third order."""
+    return bool(abs(np.expm1(A * step) / A - step - A * step**2 / 2) < abs(A * A * step**3) / 5)
+
+
+def settles(b: float, w: float = 3.0) -> float:
+    """Where a unit that begins at its lower end settles."""
+    h = -1.0
+    for _ in range(20_000):
+        h = math.tanh(w * h + b)
+    return h
+
+
+def cliff(w: float) -> float:
+    """The largest b, by bisection, for which the lower stable state exists."""
+    low, high = 0.0, w
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if settles(middle, w) < 0 else (low, middle)
+    return low

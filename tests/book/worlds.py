@@ -286,6 +286,7 @@ WORLDS: dict[str, Callable[[np.random.Generator], tuple[World, Indices]]] = (
         "22_products_of_random_jacobians": worlds_random.random,
         "23_linear_recurrences": worlds_random.linear,
         "adjoints": worlds_random.adjoints,
+        "adjoints:warped": worlds_random.warped,
         "01_the_tape:cost": worlds_derivations.chain,
         "08_what_a_cut_loses:unit": worlds_derivations.one_unit,
         "08_what_a_cut_loses:random": worlds_random.random_cuts,

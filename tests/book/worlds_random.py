@@ -122,6 +122,19 @@ def adjoints(rng: np.random.Generator) -> tuple[World, Indices]:
     return world, [{"t": t} for t in range(T)]
 
 
+def warped(rng: np.random.Generator) -> tuple[World, Indices]:
+    """`adjoints.md`: a network whose inputs last 1 / w steps each, computed with the times at which they end."""
+    T, H, epsilon = 6, 4, float(rng.uniform(0.05, 0.2))
+    A, x, w = rng.normal(size=(H, H)), rng.normal(size=(T, 1, H)), rng.uniform(0.5, 3, size=T)
+    times = np.concatenate([[0], np.cumsum(epsilon * w)])
+    h = [rng.normal(size=(1, H))]
+    for t in range(T):
+        h.append(h[t] + (times[t + 1] - times[t]) * (np.tanh(x[t] + h[t] @ A) - h[t]))
+    kept = [float(((h[t + 1] - np.tanh(x[t] + h[t] @ A)) / (h[t] - np.tanh(x[t] + h[t] @ A))).mean()) for t in range(T)]
+    world = {"h": at(h), r"\tilde h": at([np.tanh(x[t] + h[t] @ A) for t in range(T)]), "w": at(w.tolist())}
+    return world | {r"\epsilon": epsilon, "g": at([1 - share for share in kept])}, [{"t": t} for t in range(T)]
+
+
 def cayley(rng: np.random.Generator) -> tuple[World, Indices]:
     """The Cayley transform of A - A^T, and the gradient of A by complex steps."""
     H = 4

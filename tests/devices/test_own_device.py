@@ -10,10 +10,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from minirnn.devices.base import OPTIONAL, PRIMITIVES
+import minirnn as mr
+from minirnn.devices.base import OPTIONAL, PRIMITIVES, Device
+from minirnn.devices.cpu.primitives import Primitives
+from minirnn.engine.outputs import Output
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "lists_device"
@@ -123,3 +128,25 @@ def test_the_python_of_the_page_about_counting_runs_and_prints_what_it_says() ->
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert [line.rstrip() for line in done.stdout.splitlines()] == [line.rstrip() for line in promised.splitlines()]
+
+
+def test_one_kernel_of_a_step_replaces_as_many_nodes_as_the_page_says() -> None:
+    class Plain(Primitives, Device):
+        name = "plain"
+
+    B, I, H = 2, 3, 4
+    sizes = {
+        mr.ops.lstm_block_cell: [(B, I), (B, H), (B, H), (I + H, 4 * H), (H,), (H,), (H,), (4 * H,)],
+        mr.ops.gru_block_cell: [(B, I), (B, H), (I + H, 2 * H), (I + H, H), (2 * H,), (H,)],
+    }
+    counts, device = [], Plain()
+    for op, shapes in sizes.items():
+        todo = [op(*(mr.tensor(np.ones(s), requires_grad=True, device=device) for s in shapes)).h]
+        found: dict[int, Any] = {}
+        while todo:
+            node = todo.pop()
+            if node.op is not None and id(node) not in found:
+                found[id(node)] = node
+                todo += node.parents
+        counts.append(sum(not isinstance(node.op, Output) for node in found.values()))
+    assert f"one node of the tape replaces {counts[0]} or {counts[1]}." in " ".join(PAGE.split())

@@ -6,6 +6,7 @@ training, walk, walked.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,18 @@ def everything_in_cuda(tmp_path_factory) -> MineOnSim:
 def test_with_the_right_answers_all_parts_are_the_learners(everything):
     assert everything.standing == dict.fromkeys([part.id for part in PARTS], "yours")
     assert summary(everything).startswith(f"{len(PARTS)} of {len(PARTS)} parts are yours: ex02 ")
+
+
+def test_the_page_of_exercises_has_all_parts_and_counts_those_of_mine():
+    page = (ROOT / "docs" / "exercises.md").read_text(encoding="utf-8")
+    assert re.findall(r"^mine: 5 of (\d+) parts are yours", page, flags=re.M) == [str(len(PARTS))]
+    table = (
+        page.partition("| exercises | replace |")[2]
+        .partition("\n\n")[0]
+        .replace("ex17 to ex20", "ex17, ex18, ex19, ex20")
+    )
+    listed = re.findall(r"ex\d\d", table.replace("ex37 to ex40", "ex37, ex38, ex39, ex40"))
+    assert sorted(listed) == sorted(part.id for part in (*PARTS, *KERNEL_PARTS))
 
 
 def test_with_the_right_kernels_all_parts_of_the_simulator_are_the_learners(everything_in_cuda):
