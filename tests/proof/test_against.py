@@ -1,4 +1,7 @@
-"""A table is compared with an older one."""
+"""A table is compared with an older one.
+
+Tests `tests/proof/against.py`.
+"""
 
 from __future__ import annotations
 
