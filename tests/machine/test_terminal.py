@@ -40,7 +40,7 @@ def test_a_terminal_has_colors_unless_it_is_dumb_or_its_user_wants_none(
 
 @pytest.mark.parametrize(
     ("stderr", "quiet", "shown"),
-    [(Terminal, False, "\rdrawing\r        \r"), (Terminal, True, ""), (io.StringIO, False, "")],
+    [(Terminal, False, "\rdrawing\r       \r"), (Terminal, True, ""), (io.StringIO, False, "")],
 )
 def test_a_terminal_gets_a_line_that_leaves_nothing(
     stderr: type[io.StringIO], quiet: bool, shown: str, monkeypatch: pytest.MonkeyPatch
