@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -21,12 +20,11 @@ from minirnn.arguments.messages import meant
 from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.commands.arguments import try_file
 from minirnn.devices.registry import BUILT_IN
-from minirnn.machine.terminal import styled
+from minirnn.machine.terminal import say, styled
 from minirnn.proof import table
 from minirnn.proof.cases import all_comparisons
 from minirnn.proof.proof import described, merged, proof_of
 from minirnn.proof.table import FAILED, OPS, Cell, Comparison, Result
-from minirnn.train.progress import Doing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,8 +55,8 @@ def answer(args: argparse.Namespace, comparisons: Sequence[Comparison], devices:
             devices = {**about["devices"], **devices}
 
     chosen = [one for one in comparisons if is_of(one.cell, ops) and (one.quick or not args.quick)]
-    with Doing(f"making {len(chosen):,} comparisons", sys.stderr.isatty(), stream=sys.stderr):
-        proof = proof_of(tqdm(chosen, unit=" checks", disable=None, leave=False), devices)
+    say(f"making {len(chosen):,} comparisons")
+    proof = proof_of(tqdm(chosen, unit=" checks", disable=None, leave=False), devices)
     print(re.sub(rf"(?<!\b0 ){FAILED}", styled(FAILED, "red"), str(proof)))
     if args.out:
         merged([*kept, *proof.results], {**devices, **about["devices"]}).write(Path(args.out), about)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from dataclasses import asdict, fields
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +13,7 @@ from minirnn import __version__
 from minirnn.arguments.user_error import one_line
 from minirnn.devices.precision import VARIABLE, chosen
 from minirnn.learn.sandbox import protection
-from minirnn.learn.sandbox.system_locks import in_force, locks
+from minirnn.learn.sandbox.system_locks import in_force
 from minirnn.machine import toolchain
 from minirnn.machine.computer import blas, installed_version, python, short, this_program
 
@@ -23,26 +21,6 @@ PACKAGES = ("numpy", "matplotlib", "tqdm", "safetensors", "torch")
 LINES = 4
 """The largest number of lines shown of the reason why a device does not work, because a compiler may print many."""
 SLOWS_NUMPY = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
-
-
-def examine() -> dict[str, Any]:
-    """All contents of the report, as JSON types."""
-    devices = examine_devices()
-    return {
-        "minirnn": __version__,
-        "python": {"version": platform.python_version(), "executable": sys.executable},
-        "platform": {"system": platform.platform(), "machine": platform.machine(), "cores": os.cpu_count()},
-        "packages": {name: installed_version(name) for name in PACKAGES},
-        "blas": blas(),
-        "cuda_tools": [asdict(tool) for tool in toolchain.find_all()],
-        "devices": devices,
-        "native": about_native() if devices.get("native", "unknown") is None else None,
-        "default_device": default_device(),
-        "precision": chosen.precision,
-        "locks": {**asdict(locks()), "in_force": in_force(), "missing": protection()},
-        "warnings": warnings(devices),
-        "next": next_command(devices),
-    }
 
 
 def examine_devices() -> dict[str, str | None]:
@@ -63,14 +41,6 @@ def try_device(name: str) -> str | None:
     except Exception as error:  # whatever the error is, it belongs in the report
         return f"{type(error).__name__}: {error}"
     return None if np.array_equal(gradient, 2 * data) else f"computes wrong gradients: {gradient} instead of {2 * data}"
-
-
-def about_native() -> dict[str, Any]:
-    """Facts about the device `native` on this machine."""
-    from minirnn.devices.native import threads
-
-    bits = getattr(mr.devices.get("native"), "vector_bits")  # noqa: B009
-    return {"threads": threads.count(), "vector_bits": bits, "threadpoolctl": installed_version("threadpoolctl")}
 
 
 def default_device() -> str:
@@ -109,57 +79,55 @@ def next_command(devices: dict[str, str | None]) -> str:
     return f"{this_program()} train"
 
 
-def render(report: dict[str, Any]) -> str:
-    """The report as text."""
-    interpreter, system, packages = report["python"], report["platform"], report["packages"]
+def report(devices: dict[str, str | None]) -> str:
+    """The report as text. `devices` is what `examine_devices` found."""
+    warned = warnings(devices)
     lines = [
-        ("minirnn", report["minirnn"]),
-        ("Python", f"{interpreter['version']}  {short(interpreter['executable'])}"),
-        ("platform", f"{system['system']}, {system['cores']} cores"),
-        *((name, package_line(name, version, report["blas"])) for name, version in packages.items()),
+        ("minirnn", __version__),
+        ("Python", f"{platform.python_version()}  {short(sys.executable)}"),
+        ("platform", f"{platform.platform()}, {os.cpu_count()} cores"),
+        *((name, package_line(name)) for name in PACKAGES),
         "",
         "What the CUDA devices need (cuda-sim and native: only the C++ compiler)",
-        *((tool["name"], tool_line(tool)) for tool in report["cuda_tools"]),
+        *((tool.name, str(tool.found) if tool.works else toolchain.missing(tool)) for tool in toolchain.find_all()),
         "",
         "Devices",
-        *((name, device_line(name, reason, report)) for name, reason in report["devices"].items()),
-        ("precision", precision_line(report["precision"])),
+        *((name, device_line(name, reason)) for name, reason in devices.items()),
+        ("precision", precision_line(chosen.precision)),
         "",
         "Sandbox for student answers and for reading submissions (minirnn check, minirnn grade)",
-        ("locks", report["locks"]["in_force"]),
-        *(("missing", sentence) for sentence in report["locks"]["missing"]),
+        ("locks", in_force()),
+        *(("missing", sentence) for sentence in protection()),
         "",
-        *(f"Warning: {warning}" for warning in report["warnings"]),
-        *([""] if report["warnings"] else []),
-        f"Next, try: {report['next']}",
+        *(f"Warning: {warning}" for warning in warned),
+        *([""] if warned else []),
+        f"Next, try: {next_command(devices)}",
     ]
     return "\n".join(line if isinstance(line, str) else f"  {line[0]:<14} {line[1]}" for line in lines)
 
 
-def package_line(name: str, version: str | None, blas: str) -> str:
+def package_line(name: str) -> str:
+    version = installed_version(name)
     if name == "torch":
         return f"{version}  (only some tests compare with it)" if version else "not installed; only some tests use it"
     if version is None:
         return f"missing. To get it: {python()} -m pip install {name}"
-    return f"{version}  BLAS: {blas}" if name == "numpy" else version
+    return f"{version}  BLAS: {blas()}" if name == "numpy" else version
 
 
-def tool_line(tool: dict[str, Any]) -> str:
-    told = toolchain.Tool(*(tool[field.name] for field in fields(toolchain.Tool)))
-    if told.works:
-        return str(told.found)
-    return toolchain.missing(told)
-
-
-def device_line(name: str, reason: str | None, report: dict[str, Any]) -> str:
+def device_line(name: str, reason: str | None) -> str:
     if reason is not None:
         return one_line("\n".join(reason.removeprefix(f"{name}: ").splitlines()[:LINES]))
-    works = "works (default)" if name == report["default_device"] else "works"
-    return f"{works}: {native_line(report['native'])}" if name == "native" and report["native"] else works
+    works = "works (default)" if name == default_device() else "works"
+    return f"{works}: {native_line()}" if name == "native" else works
 
 
-def native_line(native: dict[str, Any]) -> str:
-    said = f"C++ for vectors of {native['vector_bits']} bits, threads: {native['threads']}"
-    if native["threadpoolctl"]:
+def native_line() -> str:
+    """Facts about the device `native` on this machine."""
+    from minirnn.devices.native import threads
+
+    bits = getattr(mr.devices.get("native"), "vector_bits")  # noqa: B009
+    said = f"C++ for vectors of {bits} bits, threads: {threads.count()}"
+    if installed_version("threadpoolctl"):
         return said
     return f"{said}. NumPy's threads may slow it down; to limit them: {toolchain.pip_install('native')}"

@@ -39,9 +39,9 @@ def say(line: str) -> None:
 
 
 @contextmanager
-def while_working(line: str) -> Iterator[None]:
+def while_working(line: str, quiet: bool = False) -> Iterator[None]:
     """``with while_working("..."):`` shows a line on stderr during the block if stderr is a terminal."""
-    seen = sys.stderr.isatty() and not is_quiet()
+    seen = sys.stderr.isatty() and not (quiet or is_quiet())
     if seen:
         sys.stderr.write(f"\r{line}")
         sys.stderr.flush()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -13,12 +11,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 PLAIN_EVERY = 100
 """Without a terminal, the number of steps between two printed lines."""
-PLAIN_AFTER = 2.0
-"""Without a terminal, the seconds after which a line about work without steps is printed."""
 
 
 class Interrupt:
@@ -56,46 +52,6 @@ class Interrupt:
             yield
         finally:
             self._at_once = False
-
-
-class Doing:
-    """``with Doing("drawing", quiet):`` shows the current activity until the block ends.
-
-    On a terminal a sign turns on stderr, and goes away at the end. Elsewhere one line is printed to `stream` (default:
-    stdout), if it takes long.
-    """
-
-    def __init__(self, what: str, quiet: bool, patience: float = PLAIN_AFTER, stream: TextIO | None = None) -> None:
-        self.what, self.quiet, self.patience, self.stream = what, quiet, patience, stream
-        self.terminal = sys.stderr.isatty()
-        self.done = threading.Event()
-        self.thread = threading.Thread(target=self._turn if self.terminal else self._say, daemon=True)
-
-    def _turn(self) -> None:
-        width = 0
-        for sign in itertools.cycle("|/-\\"):
-            text = f"{sign} {self.what}"[: max(shutil.get_terminal_size().columns - 1, 10)]
-            width = len(text)
-            sys.stderr.write(f"\r{text}")
-            sys.stderr.flush()
-            if self.done.wait(0.1):
-                break
-        sys.stderr.write(f"\r{' ' * width}\r")  # no escape sequence: a dumb terminal would show it
-        sys.stderr.flush()
-
-    def _say(self) -> None:
-        if not self.done.wait(self.patience):
-            print(f"{self.what} ...", file=self.stream, flush=True)
-
-    def __enter__(self) -> Self:
-        if not self.quiet:
-            self.thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.done.set()
-        if not self.quiet:
-            self.thread.join()
 
 
 class Progress:

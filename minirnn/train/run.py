@@ -19,12 +19,13 @@ import numpy as np
 from minirnn import devices
 from minirnn.arguments.user_error import UserError, user_mistakes
 from minirnn.io.atomic import atomic_write, naming
+from minirnn.machine.terminal import while_working
 from minirnn.parallel import World
 from minirnn.train import pictures
 from minirnn.train.checkpoint import CHECKPOINT, check_cell, damages, read_checkpoint, read_text
 from minirnn.train.messages import FILES, METRICS, command, introduction, native_tip, result, sampling, say
 from minirnn.train.options import of_new_run, resumed
-from minirnn.train.progress import Doing, Interrupt, Progress
+from minirnn.train.progress import Interrupt, Progress
 from minirnn.train.ranks import check_shards, on_all, on_first, world_of_run
 from minirnn.train.training import Training, hash_of
 
@@ -146,12 +147,12 @@ def run(folder: Path, given: dict[str, Any], quiet: bool, again: bool) -> int:
     with enough_memory(), ExitStack() as stack:
         if again:
             on_first(world, lambda: own(folder, stack))
-            with Doing("reading the checkpoint and the text", quiet):
+            with while_working("reading the checkpoint and the text", quiet):
                 path = folder / CHECKPOINT
                 arrays, metadata = on_first(world, lambda: read_checkpoint(path))
                 training = on_all(world, lambda: continued(path, arrays, metadata, given, world))
         else:
-            with Doing("reading the text, measuring gradients before the first step", quiet):
+            with while_working("reading the text, measuring gradients before the first step", quiet):
                 training = on_all(world, lambda: begun(given, world))
             on_first(world, lambda: own(folder, stack))
             on_first(world, lambda: check(folder, again))  # again, now that no other process can write there
@@ -224,7 +225,7 @@ def work(training: Training, folder: Path, quiet: bool) -> int:
         if not finished:
             say(f"stopped after step {training.step} of {steps}, saved; to continue: {again}")
         try:
-            with interrupt.at_once(), Doing("writing a sample, drawing pictures", quiet):
+            with interrupt.at_once(), while_working("writing a sample, drawing pictures", quiet):
                 written = pictures.draw_all(folder, training)
         except KeyboardInterrupt:
             say(f"some pictures are not drawn yet; to draw them: {command(folder, cell, '--resume')}")

@@ -8,7 +8,6 @@ Tests `minirnn/commands/arguments.py`, `minirnn/commands/bench.py`, `minirnn/com
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import re
 import subprocess
@@ -213,22 +212,15 @@ def test_a_chapter_that_is_not_there_is_one_line(
 # ---- ``minirnn doctor``: its report as text and as JSON
 
 
-def test_the_json_report_tells_versions_devices_and_the_next_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["doctor", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["minirnn"] == __version__
-    assert report["python"] == {"version": platform.python_version(), "executable": sys.executable}
-    assert report["packages"]["numpy"] == np.__version__
-    assert report["devices"]["cpu"] is None
-    assert set(report["devices"]) >= {"cpu", "cuda-sim", "cuda"}
-    assert report["next"].endswith(" train")
-
-
 def test_the_text_report_ends_with_one_command_to_try(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["doctor"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1].startswith("Next, try: ")
     assert ["cpu", "works", "(default)"] in [line.split() for line in lines]
+    assert {"cpu", "cuda-sim", "cuda"} <= {line.split()[0] for line in lines if line.startswith("  ")}
+    told = [line.split()[:2] for line in lines]
+    assert ["minirnn", __version__] in told and ["Python", platform.python_version()] in told
+    assert ["numpy", np.__version__] in told
 
 
 @pytest.mark.slow

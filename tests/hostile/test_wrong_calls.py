@@ -45,7 +45,6 @@ NO_WRONG_CALL = {
     "is_tensor",  # takes anything
     "Task",
     "Picture",
-    "ColoredText",
     "LayerValues",
     "CellDrawing",
     "available",

@@ -11,7 +11,6 @@ import pytest
 import minirnn as mr
 from minirnn import __version__
 from minirnn.machine import doctor
-from minirnn.machine.toolchain import Tool
 
 
 def test_the_command_to_try_next_can_be_run() -> None:
@@ -62,9 +61,3 @@ def test_a_default_device_that_cannot_be_used_is_warned_of(monkeypatch: pytest.M
     monkeypatch.setenv("MINIRNN_DEVICE", default)
     (warning,) = doctor.warnings({"cpu": None, "cuda": "no driver"})
     assert warning.startswith(f"MINIRNN_DEVICE is {default}")
-
-
-def test_a_missing_tool_is_shown_with_the_command_that_brings_it_or_the_reason_why_none_can() -> None:
-    assert doctor.tool_line(vars(Tool("g++", None, fix="apt g++"))) == "missing. To get it: apt g++"
-    assert doctor.tool_line(vars(Tool("nvcc", None, why_not="no GPU"))) == "missing: no GPU"
-    assert doctor.tool_line(vars(Tool("nvcc", "13.0"))) == "13.0"

@@ -1,12 +1,13 @@
-"""Styles are used only on terminals, and only on those that want them."""
+"""Styles and lines about work are only shown on terminals, and only on those that want them."""
 
 from __future__ import annotations
 
 import io
+import sys
 
 import pytest
 
-from minirnn.machine.terminal import has_colors, styled
+from minirnn.machine.terminal import has_colors, styled, while_working
 
 
 class Terminal(io.StringIO):
@@ -35,3 +36,17 @@ def test_a_terminal_has_colors_unless_it_is_dumb_or_its_user_wants_none(
     assert has_colors(Terminal()) is expected
     assert styled("a", "bold", Terminal()) == ("\x1b[1ma\x1b[0m" if expected else "a")
     assert not has_colors(io.StringIO()) and styled("a", "red", io.StringIO()) == "a"
+
+
+@pytest.mark.parametrize(
+    ("stderr", "quiet", "shown"),
+    [(Terminal, False, "\rdrawing\r       \r"), (Terminal, True, ""), (io.StringIO, False, "")],
+)
+def test_a_terminal_gets_a_line_that_leaves_nothing(
+    stderr: type[io.StringIO], quiet: bool, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MINIRNN_QUIET", raising=False)
+    monkeypatch.setattr(sys, "stderr", stderr())
+    with pytest.raises(KeyboardInterrupt), while_working("drawing", quiet):
+        raise KeyboardInterrupt
+    assert sys.stderr.getvalue() == shown  # type: ignore[attr-defined]

@@ -212,3 +212,8 @@ def test_cublas_comes_in_the_generation_of_the_driver_or_else_of_the_toolkit(
 def test_a_minirnn_that_is_not_installed_is_not_looked_for_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toolchain, "installed_version", lambda name: None)
     assert toolchain.pip_install("cuda").endswith("-m pip install -e '.[cuda]'")
+
+
+def test_a_missing_tool_is_shown_with_the_command_that_brings_it_or_the_reason_why_none_can() -> None:
+    assert toolchain.missing(Tool("g++", None, fix="apt g++")) == "missing. To get it: apt g++"
+    assert toolchain.missing(Tool("nvcc", None, why_not="no GPU")) == "missing: no GPU"
