@@ -1,7 +1,6 @@
 """Where minirnn is published: the line `Repository` of pyproject.toml, and what the site makes of it.
 
 No address is decided yet. Until it is, no page links to a repository and no notebook installs from one.
-``python scripts/address.py URL`` writes the line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The public files around the code are correct: stages and workflows of CI, versions, the address of the repository.
 
-Tests `.ci/run`, `.github/`, `CITATION.cff`, `constraints.txt`, `scripts/address.py`, `scripts/public_names.py` and
-`docs/repository.py`.
+Tests `.ci/run`, `.github/`, `CITATION.cff`, `constraints.txt`, `scripts/public_names.py` and `docs/repository.py`.
 """
 
 from __future__ import annotations
@@ -126,36 +125,25 @@ def test_every_public_name_and_signature_is_the_stored_one(monkeypatch: pytest.M
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), str(ROOT / "scripts"), *sys.path])
-    import address
-
-    return address
-
-
-def test_the_address_is_the_same_everywhere(script: Any) -> None:
-    address = script.address(text_of("pyproject.toml"))
-    for path, text in script.written(ROOT, address).items():
-        assert path.read_text(encoding="utf-8") == text, f"python scripts/address.py '{address}' writes {path.name}"
-    assert address or "://github" not in text_of("README.md")
-
-
-def test_an_address_appears_when_it_is_set_and_goes_when_it_is_taken_out(script: Any, tmp_path: Path) -> None:
-    before = {path.name: text for path, text in script.written(ROOT, "").items()}
-    for name, text in before.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    for path, text in script.written(tmp_path, URL).items():
-        path.write_text(text, encoding="utf-8")
-    assert script.address((tmp_path / "pyproject.toml").read_text(encoding="utf-8")) == URL
-    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert readme.startswith("# minirnn\n\n[![CI](") and readme.count(f"{URL}/actions/workflows/ci.yml") == 2
-    assert (tmp_path / "CITATION.cff").read_text(encoding="utf-8").endswith(f"repository-code: {URL}\n")
-    assert {path.name: text for path, text in script.written(tmp_path, "").items()} == before
-
-
-def test_pages_can_be_edited_once_there_is_an_address(script: Any) -> None:
+def repository(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), *sys.path])
     import repository
 
+    return repository
+
+
+def test_the_address_is_the_same_everywhere(repository: Any) -> None:
+    address = repository.here()
+    readme, badge = text_of("README.md"), f"[![CI]({address}/actions/workflows/ci.yml/badge.svg)]"
+    assert badge in readme if address else "://github" not in readme
+    assert re.findall("^repository-code: (.*)$", text_of("CITATION.cff"), re.M) == [address] * bool(address)
+
+
+def test_the_address_is_read_from_the_project(repository: Any) -> None:
+    assert repository.address(f'[project.urls]\nRepository = "{URL}"\n[project]\n') == URL
+
+
+def test_pages_can_be_edited_once_there_is_an_address(repository: Any) -> None:
     assert repository.theme("", ["train"]) == ({}, {}, {})
     context, options, pages = repository.theme(URL, ["train"])
     assert (context["github_user"], context["github_repo"]) == ("somebody", "minirnn")

@@ -133,20 +133,15 @@ def torch_rounding(tf32: bool) -> Iterator[None]:
     except ImportError:
         yield
         return
-    products: Any = torch.backends.cuda.matmul
-    layers: Any = getattr(torch.backends.cudnn, "rnn", None)
-    name, value = "fp32_precision", "tf32" if tf32 else "ieee"
-    settings: list[tuple[Any, Any]] = [(products, value), (layers, value)]
-    if not hasattr(layers, name):  # before torch 2.9
-        name, settings = "allow_tf32", [(products, tf32), (torch.backends.cudnn, tf32)]
-    before = [(owner, getattr(owner, name)) for owner, _ in settings]
+    owners: list[Any] = [torch.backends.cuda.matmul, torch.backends.cudnn.rnn]
+    before = [owner.fp32_precision for owner in owners]
     try:
-        for owner, value in settings:
-            setattr(owner, name, value)
+        for owner in owners:
+            owner.fp32_precision = "tf32" if tf32 else "ieee"
         yield
     finally:
-        for owner, value in before:
-            setattr(owner, name, value)
+        for owner, value in zip(owners, before, strict=True):
+            owner.fp32_precision = value
 
 
 if __name__ == "__main__":
