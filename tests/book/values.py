@@ -6,6 +6,7 @@ Everything is NumPy, without minirnn, but `sliders_keep`, `hessian_cost`, `secon
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -330,3 +331,23 @@ def cliff(w: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if settles(middle, w) < 0 else (low, middle)
     return low
+
+
+def uoro(scaled: bool, T: int = 3, H: int = 2) -> tuple[float, float]:
+    """How far the mean of s' theta over all signs is from the derivative of h_T, and its variance."""
+    rng = np.random.default_rng(0)
+    J, D = rng.normal(size=(T, H, H)), 5 * rng.normal(size=(T, H, 4))
+    right, pairs = np.zeros((H, 4)), [(np.zeros(H), np.zeros(4))]
+    for t in range(T):
+        right = J[t] @ right + D[t]
+        new = []
+        for s, theta in pairs:
+            moved = s @ J[t].T
+            a = math.sqrt(np.linalg.norm(theta) / np.linalg.norm(moved)) if scaled and t else 1.0
+            for nu in itertools.product((-1.0, 1.0), repeat=H):
+                step = np.array(nu) @ D[t]
+                b = math.sqrt(np.linalg.norm(step) / np.linalg.norm(nu)) if scaled else 1.0
+                new.append((a * moved + b * np.array(nu), theta / a + step / b))
+        pairs = new
+    found = np.array([np.outer(s, theta) for s, theta in pairs])
+    return float(np.abs(found.mean(axis=0) - right).max()), float(found.var(axis=0).sum())
