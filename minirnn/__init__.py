@@ -1,6 +1,9 @@
 """minirnn: an open book about how gradients flow through recurrent networks."""
 
+from minirnn.machine import startup  # noqa: F401  before all others, since Ctrl-C may come while they are imported
+
 # ruff: noqa: F403
+# isort: split
 from typing import TYPE_CHECKING
 
 from minirnn import devices, ops

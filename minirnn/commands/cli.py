@@ -20,6 +20,7 @@ from minirnn import __version__
 from minirnn.arguments.messages import likely, meant
 from minirnn.arguments.user_error import FULL, UserError, describe, one_line
 from minirnn.devices import DeviceUnavailable
+from minirnn.machine import startup
 from minirnn.machine.terminal import styled
 
 # name -> (module, what it does). A module is imported when its command is named. Missing ones are not offered.
@@ -124,7 +125,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # characters that the terminal cannot show become question marks
     try:
         try:
-            return run(parse(argv))
+            args = parse(argv)
+            startup.over()
+            return run(args)
         finally:
             sys.stdout.flush()  # notice here, and not while Python shuts down, that the reader is gone
     except OSError as error:  # standard output: the reader is gone, or the disk is full

@@ -16,8 +16,9 @@ NOT_HERE = (
     "minirnn/learn/course/",
     "minirnn/devices/cuda/gpu/",
     "minirnn/learn/plugin.py",
+    "minirnn/machine/startup.py",
 )
-"""Code that students edit, that needs a GPU, or that pytest runs before the first test."""
+"""Code that students edit, that needs a GPU, or that pytest or Python runs before the first test."""
 
 
 @dataclass(frozen=True)
