@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minirnn.cells.expr import Expr
 from minirnn.engine.tensor import Tensor, tensor
 from minirnn.nn.own.keyed import KeyedCellLayer
 from minirnn.nn.own.layer import CellLayer
@@ -118,14 +119,18 @@ class Opened:
         states = (last,) if len(given) == 1 else last
         return y, tuple(expand_dims(s, 0) if single else s for s in states)
 
-    def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
-        """One step of pseudo-layer p."""
+    def inside(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> dict[Expr, Any]:
+        """All values of one step of pseudo-layer p, including its inputs."""
         cell, weights, B = self.cell, self.layer.weights(p), x.shape[0]
         states = [before[n] if n in before else zeros((B, self.P), x) for n in cell.order]
         rates = [self.layer.mean_mask(n) for n in cell.masks]
         masks = [tensor(np.full((B, self.H), rate, x.dtype), device=x.device) for rate in rates]
-        found = evaluate(cell, inputs_of_step(cell, x, states, weights, masks), weights.U)
-        after = dict(zip(cell.order, states_after(cell, found, weights, B, self.H), strict=True))
+        return evaluate(cell, inputs_of_step(cell, x, states, weights, masks), weights.U)
+
+    def step(self, p: int, x: Tensor, before: Mapping[str, Tensor]) -> Values:
+        """One step of pseudo-layer p."""
+        found, cell, weights = self.inside(p, x, before), self.cell, self.layer.weights(p)
+        after = dict(zip(cell.order, states_after(cell, found, weights, x.shape[0], self.H), strict=True))
         z = getattr(self.layer, "zoneout", 0.0)
         for n, rate in zip("hc", z if isinstance(z, tuple) else (z, z), strict=True):
             if rate and n in after:  # in evaluation, zoneout takes the weighted mean of old and new

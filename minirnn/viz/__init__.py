@@ -14,7 +14,7 @@ from minirnn.viz.gradients import gradient_flow
 from minirnn.viz.inside import look_inside
 from minirnn.viz.kernel_access import bank_conflicts, thread_map, warp_accesses
 from minirnn.viz.ladder_schematic import between_steps
-from minirnn.viz.layers import LayerValues, layer_jacobians, layer_values
+from minirnn.viz.layers import LayerValues, layer_jacobians, layer_paths, layer_values
 from minirnn.viz.parameter_layout import parameter_buffer
 from minirnn.viz.paths import cell_paths, path_strengths
 from minirnn.viz.picture import Picture, save
@@ -30,6 +30,6 @@ __getattr__, __dir__ = imported_later(__name__, {})  # these answer for names of
 
 __all__ = ["CellDrawing", "LayerValues", "Picture", "TapePlayer", "all_reduce_costs"]
 __all__ += ["backward_timeline", "bank_conflicts", "between_steps", "cell_graph", "cell_paths", "colored_text"]
-__all__ += ["gate_map", "gradient_flow", "gradient_shares", "layer_jacobians", "layer_values"]
+__all__ += ["gate_map", "gradient_flow", "gradient_shares", "layer_jacobians", "layer_paths", "layer_values"]
 __all__ += ["look_inside", "loss_curve", "parameter_buffer", "path_strengths", "per_step_gradients", "roofline", "save"]
 __all__ += ["show", "state_jacobians", "style", "tape_graph", "thread_map", "warp_accesses"]

@@ -76,7 +76,7 @@ def path_strengths(paths: dict[str, np.ndarray], *, state: str = "c", ax: Axes |
     Parameters
     ----------
     paths : dict
-        The result of `cell_paths`.
+        The result of `cell_paths` or `layer_paths`.
     state : str
         The name of the state, for the title.
     ax : Axes, optional
@@ -99,7 +99,7 @@ def path_strengths(paths: dict[str, np.ndarray], *, state: str = "c", ax: Axes |
     for (name, jacobians), (dashes, color) in zip(paths.items(), cycle(looks), strict=False):
         strength = np.sqrt((np.asarray(jacobians) ** 2).sum(axis=(1, 2)) / shape[1])
         data[name] = strength
-        width = 2.4 if name == "forget path f" else 1.4
+        width = 2.4 if name in ("forget path f", "directly") else 1.4
         (artists[name],) = ax.plot(steps, strength, color=color, linestyle=dashes, linewidth=width, label=name)
     ax.axhline(1, color="0.4", linewidth=0.8, linestyle="--")
     ax.set_ylim(bottom=0)

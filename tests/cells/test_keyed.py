@@ -252,6 +252,7 @@ def test_what_works_for_vectors_of_units_alone_is_refused() -> None:
     x = mr.zeros((T, B, I))
     for function in (
         lambda: mr.viz.layer_values(layer, x),
+        lambda: mr.viz.layer_paths(layer, x.numpy()[:, 0]),
         lambda: mr.viz.layer_jacobians(layer, x.numpy()[:, 0]),
         lambda: mr.viz.cell_graph(deltanet),
     ):

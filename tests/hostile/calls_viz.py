@@ -80,8 +80,12 @@ viz.layer_values(LSTM, INPUT, reverse=True) -> reverse=True & one direction
 viz.layer_jacobians(nn.LSTMCell(3, H), INPUT[:, 0]) -> layer_jacobians: got a LSTMCell & nn.LSTM
 viz.layer_jacobians(nn.GRU(3, H, 2), INPUT[:, 0], index=2) -> layer_jacobians: index is 2 & -2 & 1
 viz.layer_values(LSTM, INPUT, index=1.0) -> layer_values: index is 1.0 & integer
+viz.layer_paths(LSTM, INPUT[:, 0], reverse=True) -> reverse=True & one direction
 viz.layer_jacobians(LSTM, INPUT) -> (7, 2, 3) & (T, I)
 viz.layer_jacobians(UNRATED, INPUT[:, 0]) -> 'mask_z' & no rate
+viz.layer_paths(nn.GRU(3, H), INPUT[:, 0]) -> layer_paths: got a GRU & nn.LSTM & custom cell
+viz.layer_paths(nn.LSTM(3, H, proj_size=2), INPUT[:, 0]) -> without projection
+viz.layer_paths(LSTM, INPUT[:1, 0]) -> 1 step & T at least 2
 viz.cell_paths(*ROW, W, gate_order="ifgo") -> 'ifgo' & 'icfo'
 viz.cell_paths(*[a[:1] for a in ROW], W) -> (1, 5) & T at least 2
 viz.cell_paths(*[GATE] * 5, W) -> (7, 2, 5) & (T, H)

@@ -1,4 +1,4 @@
-"""The values and Jacobians of layers agree with the tape.
+"""The values, Jacobians and paths of layers agree with the tape.
 
 Tests `minirnn/viz/layers.py`.
 """
@@ -31,6 +31,7 @@ def normalized(z_f, z_n, c, h):
 
 
 MADE = {**LAYERS, "normalized": normalized.layer}
+OWN = [n for n in MADE if n not in ("lstm", "gru", "rnn", "relu", "lstm, projected", "lstm, zoneout")] + ["lstm", "gru"]
 
 
 def own(name: str, **more: Any) -> Any:
@@ -46,12 +47,58 @@ def an_lstm_and_its_twin() -> tuple[nn.LSTM, Any]:
     return theirs, ours
 
 
-# ---- Jacobians
+# ---- paths
+
+
+@pytest.mark.parametrize("name", slow_unless(2, OWN))
+def test_the_paths_of_an_own_cell_add_up_to_the_jacobian_of_the_tape(name: str, rng: np.random.Generator) -> None:
+    layer = own(name)
+    for p in layer.parameters():
+        p.assign(rng.normal(size=p.shape) * 0.6)
+    x = rng.normal(size=(T, I))
+    paths = viz.layer_paths(layer, x)
+    one = opened(layer)
+    seen = one.trace([mr.tensor(row[None]) for row in x], one.zeros(1)).steps[0]
+    c = [values.states[one.memory] for values in seen]
+    total = sum(paths.values())
+    assert total.shape == (T - 1, one.width(one.memory) if len(one.states) == 1 else H, H)
+    for t in range(1, T):
+        for j in range(H):
+            row = mr.grad(c[t][0, j], c[t - 1], retain_graph=True).numpy()[0]
+            np.testing.assert_allclose(total[t - 1, :, j], row, rtol=0, atol=1e-12)
+
+
+def test_the_paths_have_the_names_of_the_function(rng: np.random.Generator) -> None:
+    x = rng.normal(size=(T, I))
+    assert list(viz.layer_paths(own("mgu"), x)) == ["directly", "z_f", "product 1"]
+    assert list(viz.layer_paths(own("indrnn"), x)) == ["directly"]
+    assert list(viz.layer_paths(own("gru"), x)) == ["directly", "z_r", "z_z", "h_n"]
+    assert list(viz.layer_paths(normalized.layer(I, H), x)) == ["directly", "z_f", "z_n", "unit_mean 1", "unit_mean 2"]
+    assert "state h" in viz.layer_paths(own("cornn"), x)
+
+
+def test_the_paths_of_an_lstm_are_those_of_its_equations(rng: np.random.Generator) -> None:
+    theirs, ours = an_lstm_and_its_twin()
+    x = rng.normal(size=(T, I))
+    built_in, found = viz.layer_paths(theirs, x), viz.layer_paths(ours, x)
+    same = {"forget path f": "directly", "forget gate": "z_f", "input gate": "z_i", "candidate": "z_n"}
+    assert built_in.keys() == same.keys() and found.keys() == set(same.values())
+    for a, b in same.items():
+        np.testing.assert_allclose(found[b], built_in[a], rtol=0, atol=1e-13)
+
+
+def test_every_path_is_drawn_and_told_apart(rng: np.random.Generator) -> None:
+    paths = {f"path {k}": rng.normal(size=(3, 2, 2)) for k in range(9)}
+    picture = viz.path_strengths(paths, state="m")
+    assert "from m to m one step earlier?" in picture.ax.get_title()
+    lines = picture.artists
+    assert list(lines) == list(paths)
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines.values()}) == 9
 
 
 @pytest.mark.parametrize("name", slow_unless(["lstm", "ours"], ["lstm", "ours", "mgu"]))
 @pytest.mark.parametrize("reverse", [False, True])
-def test_jacobians_and_values_of_any_layer_and_direction(name: str, reverse: bool, rng: np.random.Generator) -> None:
+def test_the_paths_and_jacobians_of_any_layer_and_direction(name: str, reverse: bool, rng: np.random.Generator) -> None:
     make = {"lstm": nn.LSTM, "ours": lambda *a, **k: own("lstm", **k), "mgu": lambda *a, **k: own("mgu", **k)}[name]
     layer = (
         make(I, H, num_layers=3, bidirectional=True, dtype=np.float64)
@@ -63,6 +110,9 @@ def test_jacobians_and_values_of_any_layer_and_direction(name: str, reverse: boo
     for index in (0, 1, -1):
         seen = one.trace([mr.tensor(row[None]) for row in x], one.zeros(1)).steps[index % 3 * 2 + reverse]
         c = [values.states[one.memory] for values in (seen[::-1] if reverse else seen)]
+        total = sum(viz.layer_paths(layer, x, index=index, reverse=reverse).values())
+        rows = [mr.grad(c[2][0, j], c[1], retain_graph=True).numpy()[0] for j in range(H)]
+        np.testing.assert_allclose(total[1].T, rows, rtol=0, atol=1e-12)
         whole = viz.layer_jacobians(layer, x, index=index, reverse=reverse)
         k = sum(one.width(n) for n in one.carried[: one.carried.index(one.memory)])
         last = [mr.grad(c[-1][0, j], c[1], retain_graph=True).numpy()[0] for j in range(H)]
@@ -71,6 +121,9 @@ def test_jacobians_and_values_of_any_layer_and_direction(name: str, reverse: boo
         assert whole.shape[0] == T + 1
         values = viz.layer_values(layer, x[:, None], index=index, reverse=reverse).states[one.memory]
         np.testing.assert_array_equal(values[2, 0], seen[2].states[one.memory].numpy()[0])
+
+
+# ---- Jacobians
 
 
 @pytest.mark.parametrize("name", slow_unless(["lstm", "relu", "mgu", "sru", "lstm, projected"], MADE))

@@ -65,12 +65,3 @@ def test_weights_of_another_shape_are_not_called_transposed(shape):
     a = np.ones((4, 3))
     with pytest.raises(ValueError, match=r"expected \(I\+H, 4H\) with H = 3$"):
         cell_paths(a, a, a, a, a, np.ones(shape))
-
-
-def test_every_path_is_drawn_and_told_apart(rng):
-    paths = {f"path {k}": rng.normal(size=(3, 2, 2)) for k in range(9)}
-    picture = path_strengths(paths, state="m")
-    assert "from m to m one step earlier?" in picture.ax.get_title()
-    lines = picture.artists
-    assert list(lines) == list(paths)
-    assert len({(line.get_color(), line.get_linestyle()) for line in lines.values()}) == 9
