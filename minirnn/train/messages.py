@@ -21,6 +21,7 @@ FILES = {
     "loss.png": "the loss, compared with what is possible without memory",
     "gradient_flow.png": "how far back in time the gradient reaches, before and after training",
     "units.png": "text, colored by the units that tell most about it",
+    "units.html": "the same as a page, with the number of each character",
     "gates.png": "what the gates of each unit do while the model reads",
     "sample.txt": "what the model writes",
     METRICS: "the values of the loss curve, one line every 10 steps",

@@ -49,11 +49,12 @@ def draw_all(folder: Path, training: Training) -> str:
     with user_mistakes(), atomic_write(folder / "sample.txt") as file:
         file.write(text)
     with matplotlib.rc_context(cast(Any, viz.style)):
-        for name, draw in DRAWN.items():
+        for names, draw in DRAWN.items():
             picture = draw(training)
-            if picture is not None:
-                with user_mistakes():
-                    viz.save(picture, folder / name)
+            for name in names:
+                if picture is not None:
+                    with user_mistakes():
+                        viz.save(picture, folder / name)
     return written
 
 
@@ -124,7 +125,7 @@ def gradient_flow(training: Training) -> viz.Picture:
     return picture
 
 
-def units(training: Training) -> viz.Picture:
+def units(training: Training) -> viz.ColoredText:
     """A piece of the validation text, colored by the units that say most about it."""
     length = min(PIECE, len(training.validation_ids))
     model = training.model_on_cpu()
@@ -176,13 +177,13 @@ def gates(training: Training) -> viz.Picture:
     return picture
 
 
-DRAWN: dict[str, Callable[[Training], viz.Picture | None]] = {
-    "loss.png": loss,
-    "gradient_flow.png": gradient_flow,
-    "units.png": units,
-    "gates.png": gates,
+DRAWN: dict[tuple[str, ...], Callable[[Training], viz.Picture | None]] = {
+    ("loss.png",): loss,
+    ("gradient_flow.png",): gradient_flow,
+    ("units.png", "units.html"): units,
+    ("gates.png",): gates,
 }
-"""A file -> the function that draws its content."""
+"""Files, and the function that draws their contents."""
 
 
 def lively(training: Training) -> int:

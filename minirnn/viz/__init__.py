@@ -23,12 +23,12 @@ from minirnn.viz.rooflines import roofline
 from minirnn.viz.steps import gradient_shares, per_step_gradients, state_jacobians
 from minirnn.viz.tape.graph import tape_graph
 from minirnn.viz.tape.player import TapePlayer
-from minirnn.viz.text_colors import colored_text
+from minirnn.viz.text_colors import ColoredText, colored_text
 from minirnn.viz.training import loss_curve
 
 __getattr__, __dir__ = imported_later(__name__, {})  # these answer for names of earlier versions
 
-__all__ = ["CellDrawing", "LayerValues", "Picture", "TapePlayer", "all_reduce_costs"]
+__all__ = ["CellDrawing", "ColoredText", "LayerValues", "Picture", "TapePlayer", "all_reduce_costs"]
 __all__ += ["backward_timeline", "bank_conflicts", "between_steps", "cell_graph", "cell_paths", "colored_text"]
 __all__ += ["gate_map", "gradient_flow", "gradient_shares", "layer_jacobians", "layer_paths", "layer_values"]
 __all__ += ["look_inside", "loss_curve", "parameter_buffer", "path_strengths", "per_step_gradients", "roofline", "save"]

@@ -108,13 +108,13 @@ def as_numbers(function: str, name: str, values: Any, ndim: int | None, expected
 
 
 def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float = 150) -> None:
-    """Write a picture to a PNG, SVG or PDF file, completely or not at all.
+    """Write a picture to a PNG, SVG or PDF file, completely or not at all. A `ColoredText` can also be an HTML page.
 
     Parameters
     ----------
     picture : Picture or matplotlib Figure
     path : path
-        Ends in ``.png``, ``.svg`` or ``.pdf``.
+        Ends in ``.png``, ``.svg`` or ``.pdf``, or for a `ColoredText` in ``.html``.
     dpi : float
         Pixels per inch of a PNG.
     """
@@ -122,9 +122,14 @@ def save(picture: Picture | Figure, path: str | os.PathLike[str], *, dpi: float 
     if not hasattr(figure, "savefig"):
         raise TypeError(f"save: picture is {type(picture).__name__}\n  expected a Picture or a Matplotlib Figure")
     ending = os.path.splitext(os.fspath(path))[1].lower()
-    if ending not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"save: the path {os.fspath(path)!r} ends in {ending!r}\n  expected .png, .svg or .pdf")
-    data = render(figure, ending[1:], dpi)
+    page = getattr(picture, "page", None)
+    if ending == ".html" and page is not None:
+        data = page().encode()
+    elif ending in (".png", ".svg", ".pdf"):
+        data = render(figure, ending[1:], dpi)
+    else:
+        more = "" if page is None else ", or .html"
+        raise ValueError(f"save: the path {os.fspath(path)!r} ends in {ending!r}\n  expected .png, .svg or .pdf{more}")
     with atomic_write(path, "wb") as file:
         file.write(data)
 

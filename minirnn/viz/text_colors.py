@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,31 @@ UNREADABLE = "#8c8c8c"  # color of a state that is NaN or infinite
 CELL = 0.097, 0.19  # inches of a character: width, height
 MISSING = "\ufffd"  # drawn for a letter that no installed font has
 SYMBOLS = ("cm", "STIX", "Last Resort")  # Matplotlib's fonts for formulas, whose letters are others, and one of frames
+STYLE = "font-family:ui-monospace,Menlo,Consolas,monospace;white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.5"
+
+
+@dataclass(frozen=True, repr=False)
+class ColoredText(Picture):
+    """A `Picture` that is also text: notebooks show it as HTML, and `minirnn.viz.save` writes it to ``.html``.
+
+    Attributes
+    ----------
+    html : str
+        The text as HTML, without scripts or images. Every character has its own background, and is black or white,
+        whichever is easier to read on it. It therefore works on light and dark pages.
+    """
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def page(self) -> str:
+        """A complete HTML page with the text."""
+        head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        look = "<style>:root{color-scheme:light dark}body{margin:1.5rem auto;max-width:90ch;padding:0 1rem}</style>"
+        title = "<title>Text colored by the state of a network</title>"
+        return f'<!doctype html>\n<html lang="en"><head>{head}{title}{look}</head><body>\n{self.html}\n</body></html>\n'
 
 
 def colored_text(
@@ -29,7 +56,7 @@ def colored_text(
     *,
     labels: str | Sequence[str] | None = None,
     width: int = 80,
-) -> Picture:
+) -> ColoredText:
     """Color each character of a text by the state of a unit: blue below zero, white at zero, red above.
 
     You can see at a glance whether a unit has learned to count, or to remember that a quotation mark is open (Karpathy,
@@ -46,13 +73,13 @@ def colored_text(
     labels : str or sequence of str, optional
         The label above each text; "unit 0", "unit 1", ... by default, and nothing above a single one.
     width : int
-        Characters per line. Longer lines are wrapped.
+        Characters per line of the figure. Longer lines are wrapped. HTML lines are as wide as the page.
 
     Returns
     -------
-    Picture
-        ``ax``: (U,). ``data``: states (T, U); row and column (T,), the place of each character. ``artists``: "unit 0",
-        ...: the meshes of colors.
+    ColoredText
+        ``html``: the same as HTML. ``ax``: (U,). ``data``: states (T, U); row and column (T,), the place of each
+        character in the figure. ``artists``: "unit 0", ...: the meshes of colors.
     """
     pieces = _pieces(text)
     try:
@@ -74,13 +101,14 @@ def colored_text(
     rows, columns, U = int(row[-1]) + 1, int((column + lengths).max()), len(names)
     size = max(columns, 40) * CELL[0] + 0.7, U * (rows * CELL[1] + 0.3 * any(names)) + 0.1
     grid = new_figure(*size).subplots(U, 1, squeeze=False)[:, 0]
-    artists = {}
+    artists, html = {}, []
     for u, (ax, name) in enumerate(zip(grid, names, strict=True)):
         colors, norm = _colors(values[:, u])
         artists[f"unit {u}"] = _draw(ax, pieces, colors, (row, column, lengths), name)
         _color_bar(ax, norm)
+        html.append(_html(pieces, values[:, u], colors, name, norm.vmax))
     data = {"states": values, "row": row, "column": column}
-    return Picture(grid, artists, data)
+    return ColoredText(grid, artists, data, "\n".join(html))
 
 
 def _pieces(text: Any) -> list[str]:
@@ -204,3 +232,16 @@ def _color_bar(ax: Axes, norm: Any) -> None:
     bar = ax.figure.colorbar(ScalarMappable(norm, SIGNS), ax=ax, pad=0.01, aspect=30, fraction=0.03)
     bar.set_ticks([norm.vmin, 0, norm.vmax], labels=[f"{norm.vmin:.2g}", "0", f"{norm.vmax:.2g}"])
     bar.outline.set_visible(False)
+
+
+def _html(pieces: list[str], values: np.ndarray, colors: np.ndarray, name: str, largest: float) -> str:
+    scale = f"blue: {-largest:.2g}, white: 0, red: {largest:.2g}"
+    heading = f'<div style="margin:.8em 0 .2em"><b>{escape(name)}</b> <small>{scale}</small></div>'
+    cells = []
+    for piece, value, color in zip(pieces, values, colors, strict=True):
+        background = "#" + "".join(f"{round(255 * part):02x}" for part in color)
+        look = f"background:{background};color:{_ink(color)}"
+        sign = escape("".join(map(visible, piece)))
+        cells.append(f'<span style="{look}" title="{value:.3g}">{sign}</span>' + "\n" * piece.endswith("\n"))
+    about = escape(f"{name or 'text'}; the background of each character is its value, {scale}")
+    return f'{heading}<div role="img" aria-label="{about}" style="{STYLE}">{"".join(cells)}</div>'

@@ -44,6 +44,7 @@ def test_a_run_learns_and_leaves_numbers_pictures_a_sample_and_a_checkpoint(
     # pictures
     for name in ("loss.png", "gradient_flow.png", "units.png", "gates.png"):
         assert (folder / name).read_bytes() == b"a picture"
+    assert (folder / "units.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
     # sample
     sample = (folder / "sample.txt").read_text()

@@ -45,6 +45,7 @@ NO_WRONG_CALL = {
     "is_tensor",  # takes anything
     "Task",
     "Picture",
+    "ColoredText",
     "LayerValues",
     "CellDrawing",
     "available",

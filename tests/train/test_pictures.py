@@ -43,6 +43,7 @@ def test_the_pictures_show_what_was_measured(train: Train, monkeypatch: pytest.M
     assert "\u21b5" in shown
 
     units = pictures["units.png"]
+    assert isinstance(units, viz.ColoredText) and pictures["units.html"] is units
     (label,) = [ax.get_title(loc="left") for ax in units.ax]  # the text has lines, but neither quotes nor indentation
     told = r"c of unit [0-6] (tells|says little about) the position in the line: \d\.\d\d of \d\.\d\d bits"
     assert re.fullmatch(told, label)
@@ -58,7 +59,7 @@ def test_deep_models_have_gates_of_the_layer_and_a_row_for_each_layer_and_direct
     monkeypatch.setattr(viz, "save", lambda picture, path: drawn.update({Path(path).name: picture}))
     assert train("--steps", "2", "--cell", cell, *DEEP, "--bidirectional") == 0
     assert set(drawn["gates.png"].data) == names
-    assert "h of unit" in drawn["units.png"].ax[0].get_title(loc="left")
+    assert "h of unit" in drawn["units.html"].ax[0].get_title(loc="left")
     picture = drawn["gradient_flow.png"]
     rows = [label.get_text() for label in picture.ax.get_yticklabels()]
     assert rows[:3] == ["x, untrained", "h0\u2192, untrained", "h0\u2190, untrained"]
