@@ -351,3 +351,8 @@ def uoro(scaled: bool, T: int = 3, H: int = 2) -> tuple[float, float]:
         pairs = new
     found = np.array([np.outer(s, theta) for s, theta in pairs])
     return float(np.abs(found.mean(axis=0) - right).max()), float(found.var(axis=0).sum())
+
+
+def bits_forgotten(f: float, n: int = 1 << 16) -> float:
+    """How many bits fewer the products of all n integers with a gate need, if products are rounded to integers."""
+    return math.log2(n / len(np.unique(np.rint(f * np.arange(n)))))
