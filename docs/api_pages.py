@@ -31,7 +31,7 @@ PAGES = {
             (
                 "",
                 "minirnn",
-                ["jacobian", "hessian", "vjp", "jvp", "hvp", "vmap", "checkpoint", "checkpoint_sequential"],
+                ["jacobian", "hessian", "vjp", "jvp", "hvp", "vmap", "checkpoint"],
             )
         ],
     ),

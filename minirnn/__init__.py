@@ -29,7 +29,7 @@ __version__ = "2.0.0"  # the build reads this line
 
 if TYPE_CHECKING:
     from minirnn import autograd, data, io, nn, optim, viz
-    from minirnn.autograd import checkpoint, checkpoint_sequential, hessian, hvp, jacobian, jvp, vjp, vmap
+    from minirnn.autograd import checkpoint, hessian, hvp, jacobian, jvp, vjp, vmap
     from minirnn.gradcheck import gradcheck
     from minirnn.io.arrays import load, save
     from minirnn.lookup import cuda, utils
@@ -52,8 +52,7 @@ else:
             **{room: f"minirnn.{room}" for room in ("autograd", "cuda", "cudnn_rnn", "data", "gradcheck", "io")},
             **{room: f"minirnn.{room}" for room in ("nn", "optim", "random", "utils")},
             **dict.fromkeys(("float", "int"), "minirnn.engine.dtypes"),
-            **dict.fromkeys(("checkpoint", "checkpoint_sequential", "vmap"), "minirnn.autograd"),
-            **dict.fromkeys(("hessian", "hvp", "jacobian", "jvp", "vjp"), "minirnn.autograd"),
+            **dict.fromkeys(("checkpoint", "hessian", "hvp", "jacobian", "jvp", "vjp", "vmap"), "minirnn.autograd"),
             **dict.fromkeys(("product", "straight_through"), "minirnn.ops.sequence.functions"),
             **dict.fromkeys(("unit_max", "unit_mean", "unit_norm", "unit_softmax"), "minirnn.ops.sequence.functions"),
             "unit_sum": "minirnn.ops.sequence.functions",
@@ -66,7 +65,7 @@ else:
 
 _attach(Tensor)
 
-__all__ = ["Tensor", "__version__", "autograd", "cell", "checkpoint", "checkpoint_sequential", "cudnn_rnn", "data"]
+__all__ = ["Tensor", "__version__", "autograd", "cell", "checkpoint", "cudnn_rnn", "data"]
 __all__ += ["devices", "cuda", "inference_mode", "is_grad_enabled", "set_grad_enabled"]
 __all__ += ["enable_grad", "grad", "gradcheck", "hessian", "hvp", "io", "jacobian", "jvp", "load"]
 __all__ += [

@@ -8,7 +8,7 @@ from minirnn.autograd.gradients import Variable, grad
 from minirnn.autograd.jacobians import hessian, jacobian
 from minirnn.autograd.mapping import vmap
 from minirnn.autograd.products import hvp, jvp, vjp
-from minirnn.autograd.recomputation import checkpoint, checkpoint_sequential
+from minirnn.autograd.recomputation import checkpoint
 from minirnn.engine.anomaly import detect_anomaly, set_detect_anomaly
 from minirnn.engine.tape import enable_grad, no_grad
 from minirnn.gradcheck import gradcheck
@@ -17,5 +17,5 @@ from minirnn.lookup.later import imported_later
 __getattr__, __dir__ = imported_later(__name__, {})  # these give the names in minirnn of torch's other names
 
 __all__ = ["Function", "FunctionCtx", "Variable", "detect_anomaly", "enable_grad", "grad", "gradcheck", "no_grad"]
-__all__ += ["once_differentiable", "set_detect_anomaly", "checkpoint", "checkpoint_sequential", "hessian", "hvp"]
+__all__ += ["once_differentiable", "set_detect_anomaly", "checkpoint", "hessian", "hvp"]
 __all__ += ["jacobian", "jvp", "vjp", "vmap"]

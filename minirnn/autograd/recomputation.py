@@ -23,7 +23,6 @@ from minirnn.engine.backward import run_backward
 from minirnn.engine.outputs import record_many
 from minirnn.engine.tape import Op, enable_grad, mode
 from minirnn.engine.tensor import Tensor, leaf, next_seq
-from minirnn.nn.module import Module
 
 
 def checkpoint(
@@ -79,7 +78,11 @@ def checkpoint(
     """
     if not callable(function):
         raise TypeError(f"checkpoint: function is a {type(function).__name__}\n  expected a callable")
-    _check_settings("checkpoint", use_reentrant, preserve_rng_state)
+    if use_reentrant is not None and check.flag("checkpoint", "use_reentrant", use_reentrant):
+        raise ValueError(
+            "checkpoint: use_reentrant is True\n  expected False (the default): gradients also reach parameters"
+        )
+    check.flag("checkpoint", "preserve_rng_state", preserve_rng_state)
     if not mode.enabled:
         return function(*args, **kwargs)
     stream = random.generator().bit_generator.state if preserve_rng_state else None
@@ -100,14 +103,6 @@ def checkpoint(
     outs = record_many(node, made[0].device, [t.array for t in made], parents)
     new = dict(zip(made, outs, strict=True))
     return mapped(lambda value: new.get(value, value) if isinstance(value, Tensor) else value, result)
-
-
-def _check_settings(name: str, use_reentrant: Any, preserve_rng_state: Any) -> None:
-    if use_reentrant is not None and check.flag(name, "use_reentrant", use_reentrant):
-        raise ValueError(
-            f"{name}: use_reentrant is True\n  expected False (the default): gradients also reach parameters"
-        )
-    check.flag(name, "preserve_rng_state", preserve_rng_state)
 
 
 class Checkpoint(Op):
@@ -162,58 +157,3 @@ def older_than(start: int, made: Iterable[Tensor]) -> list[Tensor]:
                 seen.add(p)
                 (todo if p.seq > start else older).append(p)
     return older
-
-
-# ---- a chain of functions
-
-
-def checkpoint_sequential(
-    functions: Any,
-    segments: int,
-    input: Any,
-    use_reentrant: bool | None = False,
-    *,
-    preserve_rng_state: bool = True,
-) -> Any:
-    """A chain of functions, each called with the result of the one before, with a `checkpoint` around each segment.
-
-    ``len(functions) // segments`` functions are one segment; the last segment also takes the rest. It is not in a
-    checkpoint, because the backward pass begins with it. This is torch.utils.checkpoint.checkpoint_sequential. Raises
-    TypeError or ValueError if something in `functions` cannot be called, or the number of segments does not fit.
-
-    Parameters
-    ----------
-    functions : sequence of callables, or a Module
-        Of a module, the modules directly inside are called in turn.
-    segments : int
-        1 .. the number of functions. Memory is least near its square root.
-    input : Any
-        What the first function is called with.
-    use_reentrant, preserve_rng_state
-        As for `checkpoint`.
-    """
-    _check_settings("checkpoint_sequential", use_reentrant, preserve_rng_state)
-    if isinstance(functions, Module):
-        functions = [child for _, child in functions.named_children()]
-    if not isinstance(functions, Iterable):
-        raise TypeError(
-            f"checkpoint_sequential: functions is a {type(functions).__name__}\n  expected a sequence of callables"
-        )
-    chain = list(functions)
-    for k, function in enumerate(chain):
-        if not callable(function):
-            raise TypeError(
-                f"checkpoint_sequential: function {k} is a {type(function).__name__}\n  expected a callable"
-            )
-    check.integer("checkpoint_sequential", "segments", segments, 1, len(chain), f"1 .. {len(chain)} functions")
-    size, value = len(chain) // segments, input
-    for k in range(segments - 1):
-        part = chain[k * size : (k + 1) * size]
-        value = checkpoint(in_turn, part, value, preserve_rng_state=preserve_rng_state)
-    return in_turn(chain[(segments - 1) * size :], value)
-
-
-def in_turn(functions: Sequence[Callable[[Any], Any]], value: Any) -> Any:
-    for function in functions:
-        value = function(value)
-    return value

@@ -1,6 +1,4 @@
-"""The modules of torch.utils: ``utils.data`` is `minirnn.data`, and ``utils.checkpoint`` has `checkpoint` and
-`checkpoint_sequential`.
-"""
+"""The modules of torch.utils: ``utils.data`` is `minirnn.data`, and ``utils.checkpoint`` has `checkpoint`."""
 
 from minirnn import autograd as checkpoint
 from minirnn import data

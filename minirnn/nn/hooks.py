@@ -30,7 +30,6 @@ class Hooks:
     def __init__(self) -> None:
         self.forward_pre: list[Hook] = []
         self.forward: list[Hook] = []
-        self.backward_pre: list[Hook] = []
         self.backward: list[Hook] = []
 
     def add(self, kind: str, hook: Hook, prepend: bool) -> RemovableHandle:
@@ -54,7 +53,7 @@ def call_with_hooks(module: Any, hooks: Hooks, args: tuple[Any, ...], kwargs: di
     try:
         for hook in list(hooks.forward_pre):
             args, kwargs = _before(module, hook, args, kwargs)
-        passing = _Passing(module, hooks, args) if mode.enabled and (hooks.backward or hooks.backward_pre) else None
+        passing = _Passing(module, hooks, args) if mode.enabled and hooks.backward else None
         args = args if passing is None else passing.args
         result = module.forward(*args, **kwargs)
         for hook in list(hooks.forward):
@@ -126,8 +125,6 @@ class _Passing:
         return type(result)(*passed) if hasattr(result, "_fields") else passed
 
     def _at_outputs(self, values: tuple[Any, ...], grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        for hook in list(self.hooks.backward_pre):
-            grads = self._changed(hook.function(self.module, grads), grads, "grad_output")
         self.grad_output = grads
         if self.args is self.given:  # no input requires a gradient
             self._call((None,) * len(self.given))
@@ -141,26 +138,25 @@ class _Passing:
     def _call(self, grad_input: tuple[Any, ...]) -> tuple[Any, ...]:
         for hook in list(self.hooks.backward):
             changed = hook.function(self.module, grad_input, self.grad_output)
-            grad_input = self._changed(changed, grad_input, "grad_input")
+            if changed is None:
+                continue
+            changed = changed if isinstance(changed, tuple) else (changed,)
+            if len(changed) != len(grad_input) or not all(map(_fits, changed, grad_input)):
+                raise ValueError(
+                    f"{type(self.module).__name__}: a backward hook returned {len(changed)} values, or values of "
+                    f"another shape\n  expected None, or {len(grad_input)} like grad_input: Tensors, and None where "
+                    "there is no gradient"
+                )
+            grad_input = changed
         self.grad_output = None
         return grad_input
 
-    def _changed(self, changed: Any, grads: tuple[Any, ...], what: str) -> tuple[Any, ...]:
-        if changed is None:
-            return grads
-        changed = changed if isinstance(changed, tuple) else (changed,)
-        fits = len(changed) == len(grads) and all(
-            new is None
-            or (isinstance(new, Tensor) and old is not None and (new.shape, new.dtype) == (old.shape, old.dtype))
-            for new, old in zip(changed, grads, strict=False)
-        )
-        if not fits:
-            raise ValueError(
-                f"{type(self.module).__name__}: a backward hook returned {len(changed)} values, or values of another "
-                "shape\n"
-                f"  expected None, or {len(grads)} like {what}: Tensors, and None where there is no gradient"
-            )
-        return changed
+
+def _fits(new: Any, old: Any) -> bool:
+    """Whether a hook may return `new` instead of the gradient `old`."""
+    if new is None or old is None:
+        return new is None
+    return isinstance(new, Tensor) and (new.shape, new.dtype) == (old.shape, old.dtype)
 
 
 def _through(values: tuple[Any, ...], observe: Callable[[tuple[Any, ...]], tuple[Any, ...]]) -> tuple[Any, ...]:

@@ -100,14 +100,6 @@ class Module(Members):
         """
         return self._add_hook("forward", Hook(hook, with_kwargs, always_call), prepend)
 
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` when the gradients of the outputs are complete.
-
-        `grad_output` is a tuple like the outputs, None where there is no gradient. A result that is not None replaces
-        it. The rest is the same as for `register_full_backward_hook`.
-        """
-        return self._add_hook("full_backward_pre", Hook(hook), prepend)
-
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the gradients of the module's inputs are complete.
 

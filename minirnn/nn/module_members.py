@@ -253,35 +253,23 @@ class Members:
 
     def get_submodule(self, target: str) -> Any:
         """The module with a name such as "encoder.layers.0"; this one for "". Raises AttributeError without one."""
-        return self if target == "" else self._get("get_submodule", target, Members, "a module")
+        return self._named("get_submodule", target, "a module", self.named_modules(remove_duplicate=False))
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter with a name from `named_parameters`. Raises AttributeError if there is none."""
-        return self._get("get_parameter", target, Parameter, "a parameter")
+        return self._named("get_parameter", target, "a parameter", self.named_parameters(remove_duplicate=False))
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer with a name from `named_buffers`. Raises AttributeError if there is none."""
-        names = dict(self.named_buffers(remove_duplicate=False))
-        if target not in names:
-            raise AttributeError(f"get_buffer: no buffer is called {shown(target)}\n  {_close(target, names)}")
-        return names[target]
+        return self._named("get_buffer", target, "a buffer", self.named_buffers(remove_duplicate=False))
 
-    def _get(self, op: str, target: str, kind: type, what: str) -> Any:
-        found: Any = self
-        for part in target.split(".") if isinstance(target, str) else [target]:
-            if isinstance(found, Members):
-                found = vars(found).get(part)
-            elif isinstance(found, (list, tuple)):
-                found = found[int(part)] if part.isdecimal() and int(part) < len(found) else None
-            else:
-                found = {str(key): value for key, value in found.items()}.get(part) if type(found) is dict else None
-        if not isinstance(found, kind):
-            walk = self.named_modules() if kind is Members else self.named_parameters(remove_duplicate=False)
-            raise AttributeError(
-                f"{op}: {shown(target)} is not the name of {what} of {type(self).__name__}\n"
-                f"  {_close(target, dict(walk))}"
-            )
-        return found
+    def _named(self, op: str, target: Any, what: str, members: Iterator[tuple[str, Any]]) -> Any:
+        names = dict(members)
+        if target not in names:
+            expected = f"expected one of {shown([n for n in names if n])}{meant(str(target), names)}"
+            owner = type(self).__name__
+            raise AttributeError(f"{op}: {shown(target)} is not the name of {what} of {owner}\n  {expected}")
+        return names[target]
 
 
 def _nested(container: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
@@ -296,10 +284,6 @@ def _nested(container: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
                     yield f"{name}.{key}", member
             for path, member in _nested(inside):
                 yield f"{name}.{path}", member
-
-
-def _close(name: Any, names: Mapping[str, Any]) -> str:
-    return f"expected one of {shown([n for n in names if n])}{meant(str(name), names)}"
 
 
 class NoAttribute(AttributeError):

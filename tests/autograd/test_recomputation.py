@@ -379,34 +379,3 @@ def test_a_chain_of_n_checkpoints_takes_the_memory_of_one() -> None:
     whole, saved = (peak_of(lambda call=call: run(call)) for call in (plainly, mr.checkpoint))  # type: ignore[misc]
     assert whole > 256 * 80_000
     assert saved < (16 + 16 + 12) * 80_000
-
-
-# ---- a chain
-
-
-@pytest.mark.parametrize("segments", [1, 2, 3, 7])
-def test_a_chain_in_segments_gives_the_same_and_runs_all_but_the_last_twice(segments: int) -> None:
-    x, w = leaf(3), leaf(3)
-    functions = [Counted(lambda y, k=k: (y * w + k).tanh()) for k in range(7)]
-    y = x
-    for f in functions:
-        y = f.function(y)
-    expected = mr.grad(weighed(y), [x, w])
-    found = mr.grad(weighed(mr.checkpoint_sequential(functions, segments, x)), [x, w])
-    for a, b in zip(expected, found, strict=True):  # the uses of w are summed in another order
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-13)
-    twice = (7 // segments) * (segments - 1)
-    assert [f.calls for f in functions] == [2] * twice + [1] * (7 - twice)
-
-
-def test_the_modules_of_a_module_are_a_chain() -> None:
-    class Chain(mr.nn.Module):
-        def __init__(self) -> None:
-            self.layers = [mr.nn.Linear(3, 4), mr.nn.Linear(4, 5), mr.nn.Linear(5, 2)]
-
-    chain, x = Chain(), mr.tensor(numbers(2, 3), dtype=np.float32)
-    y = mr.checkpoint_sequential(chain, 3, x)
-    expected = chain.layers[2](chain.layers[1](chain.layers[0](x)))
-    np.testing.assert_array_equal(y.numpy(), expected.numpy())
-    weighed(y).backward()
-    assert all(p.grad is not None for p in chain.parameters())

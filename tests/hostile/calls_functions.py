@@ -97,8 +97,6 @@ def forgetful() -> mr.Tensor:
     return mr.checkpoint(f, X).sum()
 
 
-CHAIN = [cube, cube]
-
 RECOMPUTATION = rows(
     globals(),
     r"""
@@ -107,10 +105,6 @@ mr.checkpoint(cube, X, use_reentrant="no") -> use_reentrant is 'no'
 mr.checkpoint(cube, X, preserve_rng_state=1) -> preserve_rng_state is 1
 used_up().backward() -> raises RuntimeError: freed & retain_graph
 forgetful().backward(retain_graph=True) -> raises RuntimeError: (1, 3) & (2, 3) & state
-mr.checkpoint_sequential(3.0, 1, X) -> functions is a float
-mr.checkpoint_sequential([cube, X], 1, X) -> function 1 is a Tensor
-mr.checkpoint_sequential(CHAIN, 3, X) -> segments is 3 & 1 .. 2
-mr.checkpoint_sequential(CHAIN, 2, X, use_reentrant=True) -> use_reentrant is True
 """,
 )
 

@@ -102,7 +102,7 @@ def test_members_are_found_by_their_names() -> None:
         (lambda net: net.get_submodule("layers.0.weight"), ["a module of Net", "likely 'layers.0' is meant"]),
         (lambda net: net.get_submodule(3), ["3 is not the name"]),
         (lambda net: net.get_buffer("cuont"), ["likely 'count' is meant"]),
-        (lambda net: net.get_buffer("constant"), ["no buffer"]),
+        (lambda net: net.get_buffer("constant"), ["a buffer of Net"]),
         (lambda net: net.lyaers, ["'Net' object has no attribute 'lyaers'", "likely 'layers' is meant"]),
         (lambda net: net.named_paramters(), ["likely 'named_parameters' is meant"]),
         (lambda net: net.qqqqq, ["no attribute 'qqqqq'"]),

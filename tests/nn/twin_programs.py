@@ -132,8 +132,6 @@ def hooks(library: Library) -> tuple[list[str], dict[str, np.ndarray]]:
         mix.register_forward_hook(lambda m, a, y: say("post 1", a, y)),
         mix.register_forward_hook(lambda m, a, k, y: (y[0] * 3, y[1]) if k["shift"] == 1.5 else None, with_kwargs=True),
         mix.register_forward_hook(lambda m, a, y: say("post first", y), prepend=True),
-        mix.register_full_backward_pre_hook(lambda m, g: say("backward pre", g)),
-        mix.register_full_backward_pre_hook(lambda m, g: (g[0] * 2, g[1])),
         mix.register_full_backward_hook(lambda m, gi, go: say("backward 1", gi, go)),
         mix.register_full_backward_hook(lambda m, gi, go: (gi[0] * 5, None, gi[2])),
         mix.register_full_backward_hook(lambda m, gi, go: say("backward first", gi), prepend=True),
