@@ -39,8 +39,10 @@ class CudnnParams(Layout):
         known = settings.known()
         names = ("rnn_mode", "num_layers", "num_units", "input_size", "direction", "input_mode", "num_proj")
         net = Network(**{name: known[name] for name in names if name in known}, op="convert")
-        if net.L > params.size:  # the sizes of so many layers would not fit into memory
-            raise ValueError(f"convert: {self.name}: num_layers is {net.L}\n  expected at most the {params.size} numbers")
+        if params.size < net.L:  # a list of so many layers might not fit into memory
+            raise ValueError(
+                f"convert: {self.name}: num_layers is {net.L}\n  expected fewer than the {params.size} numbers of params"
+            )
         if params.shape != (net.size,):
             raise ValueError(
                 f"convert: {self.name}: params has shape {params.shape}\n  expected (n,) = ({net.size},) for"
