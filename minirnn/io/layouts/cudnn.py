@@ -41,7 +41,7 @@ class CudnnParams(Layout):
         net = Network(**{name: known[name] for name in names if name in known}, op="convert")
         if params.size < net.L:  # a list of so many layers might not fit into memory
             raise ValueError(
-                f"convert: {self.name}: num_layers is {net.L}\n  expected fewer than the {params.size} numbers of params"
+                f"convert: {self.name}: num_layers is {net.L}\n  expected fewer than {params.size}, the size of params"
             )
         if params.shape != (net.size,):
             raise ValueError(
