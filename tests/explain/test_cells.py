@@ -142,7 +142,6 @@ def test_one_launch_is_promised_where_a_layer_may_have_it(name: str, rung: str) 
     [
         (["nowhere.py:mgu"], "there is no file nowhere.py; expected FILE.py:name"),
         ([f"{GALLERY}/mgu.py:mgv"], "it defines no 'mgv'; it has mgu; likely 'mgu' is meant"),
-        ([f"{GALLERY}/mgu.py", "--json"], "--json prints the memory of the cudnn_rnn ops"),
         ([f"{GALLERY}/mgu.py", "--device", "gpu"], "likely 'cuda' is meant"),
     ],
 )
