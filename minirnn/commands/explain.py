@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from minirnn import devices
-from minirnn.arguments.user_error import UserError, user_mistakes
+from minirnn.arguments.user_error import user_mistakes
 from minirnn.explain.cells import cell_lines, heading
 from minirnn.explain.names import explained, op_named, primitives, tensorflow_name
-from minirnn.explain.network import Call, memory_lines, memory_tables, rung_lines
+from minirnn.explain.network import Call, Parts, memory_lines, memory_tables, rung_lines
 from minirnn.explain.ops import CUDNN, PARAMS, Layer, family_of, formulas
 from minirnn.explain.primitives import primitive_lines
 from minirnn.machine.terminal import styled
@@ -35,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     names += f"{FORM} (default: list all)"
     parser.add_argument("op", metavar="OP", nargs="?", help=names)
     parser.add_argument("--source", action="store_true", help="print the NumPy, CUDA and C++ source as well")
-    parser.add_argument("--json", action="store_true", help="print the memory table of a cudnn_rnn op as JSON")
     parser.add_argument("--device", help="device whose kernels and memory are shown (default: the default device)")
     sizes = parser.add_argument_group("for the cudnn_rnn ops: the network whose cell and memory are explained")
     for letter, (value, meaning) in SIZES.items():
@@ -56,8 +53,6 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join(listed()))
         return 0
     if names_a_file(args.op):
-        if args.json:
-            raise UserError(f"--json prints the memory of the cudnn_rnn ops; {args.op} is a custom cell")
         cell = cell_in(args.op)
         with user_mistakes():
             device = args.device and devices.get(args.device).name
@@ -65,29 +60,22 @@ def run(args: argparse.Namespace) -> int:
         return 0
     args.op = op_named(args.op)
     if args.op in primitives():
-        if args.json:
-            raise UserError(f"--json prints the memory of the cudnn_rnn ops; {args.op} is a primitive")
         show(primitive_lines(args.op, args.source))
         return 0
     family = family_of(args.op)
-    tables: dict[str, list[dict[str, Any]]] = {}
+    tables: dict[str, Parts] = {}
     with user_mistakes():
         device = devices.get(args.device)
         if family in (CUDNN, PARAMS):
             call = call_of(args)
             tables = memory_tables(device, call, args.dtype)
-    if args.json:
-        if not tables:
-            raise UserError(f"--json prints the memory of the cudnn_rnn ops; {args.op} saves only its outputs")
-        print(json.dumps(tables, indent=1))
-        return 0
     layer = Layer(args.mode, args.P > 0, args.zoneout)
     lines: list[str] = [*formulas(args.op, args.source, layer, args.device and device.name)]
     if family is CUDNN:
         lines.append(heading("which rung of the ladder computes a layer, forward and backward (docs: cudnn_ladder)"))
         lines += rung_lines(device, call, args.dtype)
     for title, rows in tables.items():
-        lines += [heading(f"{title}, on {device}, {args.dtype}"), *memory_lines(rows)]
+        lines += [heading(f"{title}, on {device}, {args.dtype}"), *memory_lines(rows, args.dtype)]
     show(lines)
     return 0
 

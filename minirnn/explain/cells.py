@@ -5,14 +5,12 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby
-from textwrap import TextWrapper
 
 from minirnn import devices
 from minirnn.cells.axes import shape_text
 from minirnn.cells.cell import Formulas
-from minirnn.cells.expr import BACK, Expr
-from minirnn.cells.plan import Cut, Load, Plan, Stage
+from minirnn.cells.expr import Expr
+from minirnn.cells.plan import Plan
 from minirnn.cells.slopes import slopes
 from minirnn.cells.text import write
 from minirnn.devices.cells.header import header
@@ -26,7 +24,6 @@ from minirnn.explain.sources import place
 from minirnn.nn.own.layer import can_project
 
 NUMPY, HEADER, TAPE = "calls of NumPy", "a C++ header", "the composition from operations of the tape"
-LONG = TextWrapper(118, subsequent_indent=12 * " ", break_on_hyphens=False)
 
 
 def cell_lines(cell: Formulas, where: str, source: bool = False, device: str | None = None) -> Iterator[str]:
@@ -51,9 +48,6 @@ def cell_lines(cell: Formulas, where: str, source: bool = False, device: str | N
     yield heading("what a step keeps for its backward pass")
     yield saved_line(cell)
     yield from state_lines(cell)
-    yield heading("the plan: stages, between which units are mixed")
-    yield from stages(plan, "forward", plan.forward)
-    yield from stages(plan, "backward", plan.backward)
     yield from devices_lines(plan, device)
     yield from source_lines(plan, device) if source else ()
 
@@ -190,38 +184,6 @@ def saved_line(cell: Formulas) -> str:
     more = [f"{n} for d{matrix}" for n, matrix in factors if n not in values]
     again = f"; {', '.join(more)} is saved or computed again, depending on the device" if more else ""
     return f"{', '.join(values)}: {count} for each unit{also}{again}"
-
-
-def stages(plan: Plan, way: str, found: tuple[Stage, ...]) -> Iterator[str]:
-    """The values that each stage reads, computes and stores, and the computation between two stages."""
-    for k, stage in enumerate(found):
-        yield f"{way}, stage {k + 1} of {len(found)}" if len(found) > 1 else way
-        yield LONG.fill(f"  reads     {'; '.join(f'{array} {names}' for array, names in by_array(stage.loads))}")
-        names: dict[Expr, str] = {load.value: load.name for load in stage.loads}
-        for one in stage.statements:
-            yield f"            {one.name} = {write(one.value, names, top=True)}"
-            names[one.value] = one.name
-        left = "; ".join(
-            f"{array} {', '.join(names.get(s.value) or write(s.value, names) for s in group)}"
-            for array, group in groupby(stage.stores, key=lambda s: s.place.array)
-        )
-        yield LONG.fill(f"  leaves    {left}")
-        for j, cut in enumerate(plan.cuts):
-            if k == (cut.forward if way == "forward" else cut.backward):
-                yield f"  then      {between(plan, cut, j, way)}"
-
-
-def between(plan: Plan, cut: Cut, k: int, way: str) -> str:
-    """The computation between two stages, for all units of a sample."""
-    result, of = ("products", "multiplied") if way == "forward" else ("d_multiplied", "d_products")
-    if cut.kind == "product":
-        return f"{result}[{k}] = {of}[{k}] @ {plan.matrix_names[cut.matrix]}" + "^T" * (way == "forward")
-    return f"{result}[{k}] = the {(cut.kind if way == 'forward' else BACK[cut.kind])[5:]} over units of {of}[{k}]"
-
-
-def by_array(loads: tuple[Load, ...]) -> Iterator[tuple[str, str]]:
-    for array, group in groupby(loads, key=lambda load: load.place.array):
-        yield array, ", ".join(load.name for load in group)
 
 
 def made_of(plan: Plan, name: str) -> str:

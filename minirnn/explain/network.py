@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,8 @@ from minirnn.ops.cudnn_rnn.params import Network
 from minirnn.ops.cudnn_rnn.reserve import ZONED, Part, layout
 from minirnn.ops.sequence.layer import RecurrentLayer, flat
 
-Row = dict[str, Any]
+Parts = Sequence[Any]
+"""Regions of a buffer, with name, offset and shape."""
 
 
 class Call(NamedTuple):
@@ -37,16 +38,10 @@ class Call(NamedTuple):
 PASSES = (("forward", False), ("backward", True))
 
 
-def memory_tables(device: Device, call: Call, dtype: str) -> dict[str, list[Row]]:
-    """The regions of the parameter buffer and the parts of the reserve space, as rows of two tables."""
-    itemsize, net = np.dtype(dtype).itemsize, call.net
-    regions = sorted(net.regions, key=lambda region: region.offset)
-    return {
-        "params": [_row(r.name, r.offset, r.shape, itemsize) for r in regions],
-        "reserve_space": [
-            _row(part.name, part.offset, part.shape, itemsize) for part in reserve_parts(device, call, dtype)
-        ],
-    }
+def memory_tables(device: Device, call: Call, dtype: str) -> dict[str, Parts]:
+    """The regions of the parameter buffer and the parts of the reserve space."""
+    regions = sorted(call.net.regions, key=lambda region: region.offset)
+    return {"params": regions, "reserve_space": reserve_parts(device, call, dtype)}
 
 
 def reserve_parts(device: Device, call: Call, dtype: str) -> list[Part]:
@@ -80,20 +75,16 @@ def saved_of(device: Device, call: Call, dtype: str) -> int:
     return 0 if layer.saved is None else math.prod(layer.saved.shape)
 
 
-def _row(name: str, offset: int, shape: tuple[int, ...], itemsize: int) -> Row:
-    elements = int(np.prod(shape))
-    return {"name": name, "offset": offset, "shape": list(shape), "elements": elements, "bytes": elements * itemsize}
-
-
-def memory_lines(rows: list[Row]) -> Iterator[str]:
+def memory_lines(parts: Parts, dtype: str) -> Iterator[str]:
     """The lines of one of the memory tables."""
-    width = max((len(r["name"]) for r in rows), default=0)
+    width, itemsize = max((len(part.name) for part in parts), default=0), np.dtype(dtype).itemsize
     yield f"{'part':{width}}  {'offset':>10}  {'elements':>10}  {'bytes':>12}  shape"
-    for r in rows:
-        shape = ", ".join(map(str, r["shape"]))
-        yield f"{r['name']:{width}}  {r['offset']:>10,}  {r['elements']:>10,}  {r['bytes']:>12,}  ({shape})"
-    total = sum(r["elements"] for r in rows)
-    yield f"{'total':{width}}  {'':>10}  {total:>10,}  {sum(r['bytes'] for r in rows):>12,}"
+    total = 0
+    for part in parts:
+        n, shape = math.prod(part.shape), ", ".join(map(str, part.shape))
+        total += n
+        yield f"{part.name:{width}}  {part.offset:>10,}  {n:>10,}  {n * itemsize:>12,}  ({shape})"
+    yield f"{'total':{width}}  {'':>10}  {total:>10,}  {total * itemsize:>12,}"
 
 
 def rung_lines(device: Any, call: Call, dtype: str) -> Iterator[str]:

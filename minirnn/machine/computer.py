@@ -30,23 +30,21 @@ def describe(threads: int) -> dict[str, Any]:
 
 def processor() -> str:
     """The name of the processor, if the system reports it."""
-    try:
-        for text in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
-            if text.startswith("model name"):
-                return text.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+    return reported("model name").partition(":")[2].strip() or platform.processor() or platform.machine()
 
 
 def instructions() -> str:
     """The features of this processor, as the system reports them. They are equal on equivalent machines."""
+    return f"{platform.machine()} {reported('flags', 'Features') or platform.processor() + platform.version()}"
+
+
+def reported(*names: str) -> str:
+    """The first line with one of these names in what Linux reports about the processor, or ""."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-        known = [text for text in lines if text.startswith(("flags", "Features"))]
     except OSError:
-        known = []
-    return f"{platform.machine()} {known[0] if known else platform.processor() + platform.version()}"
+        return ""
+    return next((line for line in lines if line.startswith(names)), "")
 
 
 def blas() -> str:

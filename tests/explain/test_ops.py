@@ -6,7 +6,7 @@ Tests `minirnn/explain/ops.py`, `minirnn/explain/primitives.py`, `minirnn/explai
 
 from __future__ import annotations
 
-import json
+import math
 import re
 
 import numpy as np
@@ -20,7 +20,7 @@ from minirnn.devices.base import PRIMITIVES
 from minirnn.devices.cpu.sequence.step import text_of
 from minirnn.devices.cpu.sequence.write_forward import loop_of
 from minirnn.explain.names import LAYERS, explained, op_named, primitives, tensorflow_name
-from minirnn.explain.network import Call, rung_lines
+from minirnn.explain.network import Call, memory_lines, memory_tables, rung_lines
 from minirnn.explain.ops import PAGES
 from minirnn.explain.primitives import cuda_places, primitive_lines
 from minirnn.ops.cudnn_rnn.params import Network
@@ -174,28 +174,25 @@ def test_invalid_names_are_rejected_on_short_lines(name: str) -> None:
 @pytest.mark.parametrize("dropout", [0.0, 0.4])
 @pytest.mark.parametrize("zoneout", [False, True])
 def test_the_memory_table_is_what_the_op_returns(
-    mode: str, dropout: float, zoneout: bool, rng: np.random.Generator, capsys: pytest.CaptureFixture[str]
+    mode: str, dropout: float, zoneout: bool, rng: np.random.Generator
 ) -> None:
     T, B, I, H, L = 6, 2, 3, 5, 3
     size = ops.cudnn_rnn_params_size(L, H, I, rnn_mode=mode, input_mode="linear_input", direction="bidirectional")
     x, h, params = (rng.standard_normal(s) for s in ((T, B, I), (L * 2, B, H), (size,)))
     z = None if not zoneout else (0.5, 0.5) if mode == "lstm" else 0.5
     y = ops.cudnn_rnn(x, h, h, params, rnn_mode=mode, direction="bidirectional", dropout=dropout, zoneout_masks=z)
-    sizes = [f"-{letter}={n}" for letter, n in zip("TBIHL", (T, B, I, H, L), strict=True)]
-    options = ["--mode", mode, "--direction", "bidirectional", "--dropout", str(dropout), "--dtype", "float64"]
-    options += ["--zoneout"] * zoneout
-    assert main(["explain", "cudnn_rnn", "--json", *sizes, *options]) == 0
-    tables = json.loads(capsys.readouterr().out)
+    net = Network(mode, L, H, I, "bidirectional")
+    tables = memory_tables(mr.devices.get(), Call(net, T, B, dropout > 0, zoneout), "float64")
     for title, array in (("params", params), ("reserve_space", y.reserve_space.numpy())):
-        rows = tables[title]
-        assert sum(r["elements"] for r in rows) == array.size
-        assert sum(r["bytes"] for r in rows) == array.nbytes
-        ends = [r["offset"] + r["elements"] for r in rows]
-        assert [r["offset"] for r in rows] == [0, *ends[:-1]]  # without gaps
-    masks = [r for r in tables["reserve_space"] if r["name"].startswith("mask")]
+        parts = tables[title]
+        ends = [part.offset + math.prod(part.shape) for part in parts]
+        assert [part.offset for part in parts] == [0, *ends[:-1]] and ends[-1] == array.size  # without gaps
+        said = list(memory_lines(parts, "float64"))[-1].replace(",", "").split()
+        assert said == ["total", str(array.size), str(array.nbytes)]
+    masks = [part for part in tables["reserve_space"] if part.name.startswith("mask")]
     assert len(masks) == (L - 1 if dropout else 0)
-    for r in masks:
-        kept = y.reserve_space.numpy()[r["offset"] : r["offset"] + r["elements"]]
+    for part in masks:
+        kept = y.reserve_space.numpy()[part.offset : part.offset + math.prod(part.shape)]
         assert set(np.unique(kept.round(12))) == {0.0, round(1 / (1 - dropout), 12)}
 
 
