@@ -68,7 +68,7 @@ def convert(
         The weights of one network; other arrays in it are left out, and `notes` says so.
     to, source : str
         Layouts: "torch.nn", "keras", "tf.lstm_block_cell", "tf.block_lstm_v2", "tf.gru_block_cell",
-        "tf.basic_rnn_cell", "cudnn.params", "onnx". Without `source` it follows from the
+        "tf.basic_rnn_cell", "cudnn.params", "tf.canonical", "onnx". Without `source` it follows from the
         metadata, or from names and shapes if only one layout fits them.
     metadata : mapping of str to str, optional
         The passport of the file that the arrays come from.

@@ -18,7 +18,7 @@ from minirnn.ops.cudnn_rnn.params import Network
 from tests.examples import examples
 from tests.properties.random_calls import SEEDS, networks
 
-KEEPING = ("torch.nn", "cudnn.params", "onnx")  # the others have one bias and lose its split
+KEEPING = ("torch.nn", "cudnn.params", "tf.canonical", "onnx")  # the others have one bias and lose its split
 
 
 def sizes(net: Network) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from minirnn.arguments.messages import shown
 from minirnn.io.layouts.base import Arrays, Layout
-from minirnn.io.layouts.cudnn import CudnnParams
+from minirnn.io.layouts.cudnn import Canonical, CudnnParams
 from minirnn.io.layouts.keras import Keras
 from minirnn.io.layouts.onnx import ONNX
 from minirnn.io.layouts.tf_cells import BasicRNNCell, BlockLSTMV2, LSTMBlockCell
@@ -24,6 +24,7 @@ LAYOUTS: Mapping[str, Layout] = {
         GRUBlockCell(),
         BasicRNNCell(),
         CudnnParams(),
+        Canonical(),
         ONNX(),
     )
 }

@@ -36,7 +36,7 @@ KINDS += [Kind("lstm", None, 2, 2, P=2)]
 def layouts_of(kind: Kind) -> list[str]:
     """The layouts that can hold this kind, by what their documentation says."""
     every = ["torch.nn", "keras", "tf.lstm_block_cell", "tf.block_lstm_v2", "tf.gru_block_cell"]
-    every += ["tf.basic_rnn_cell", "cudnn.params", "onnx"]
+    every += ["tf.basic_rnn_cell", "cudnn.params", "tf.canonical", "onnx"]
     assert set(every) == set(LAYOUTS)
     lstm = {"tf.lstm_block_cell", "tf.block_lstm_v2"}
     refused = {
@@ -48,7 +48,7 @@ def layouts_of(kind: Kind) -> list[str]:
     if kind.gru == "reset_after":
         refused = refused | {"tf.gru_block_cell"}
     if kind.gru == "reset_before":
-        refused = refused | {"torch.nn", "cudnn.params"}
+        refused = refused | {"torch.nn", "cudnn.params", "tf.canonical"}
     if kind.P:
         refused = refused | lstm | {"keras", "onnx"}
     return [name for name in every if name not in refused]

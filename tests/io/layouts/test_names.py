@@ -121,7 +121,7 @@ def refused(arrays: dict[str, np.ndarray], to: str, match: str, **more: Any) -> 
         convert(arrays, to, **more)
 
 
-@pytest.mark.parametrize("to", ["torch.nn", "cudnn.params"])
+@pytest.mark.parametrize("to", ["torch.nn", "cudnn.params", "tf.canonical"])
 def test_a_gru_that_resets_before_is_refused_where_only_the_other_exists(rng: np.random.Generator, to: str) -> None:
     for source in ("tf.gru_block_cell", "keras", "onnx"):
         here = in_layout(rng, Kind("gru", "reset_before", 1, 1), source)
@@ -145,7 +145,7 @@ def test_a_projection_is_refused_where_there_is_none(rng: np.random.Generator, t
     refused(arrays, to, rf"with a projection of h\n  {to} has none")
 
 
-@pytest.mark.parametrize("to", ["keras", "torch.nn", "cudnn.params"])
+@pytest.mark.parametrize("to", ["keras", "torch.nn", "cudnn.params", "tf.canonical"])
 def test_peepholes_are_refused_where_there_are_none_unless_they_are_zero(rng: np.random.Generator, to: str) -> None:
     arrays = in_layout(rng, LSTM, "tf.block_lstm_v2").arrays
     zero = {name: np.zeros(H, np.float32) for name in ("wci", "wcf", "wco")}
@@ -154,7 +154,7 @@ def test_peepholes_are_refused_where_there_are_none_unless_they_are_zero(rng: np
     refused(arrays | some, to, rf"peephole weights that are not zero\n  {to} has none", source="tf.block_lstm_v2")
 
 
-@pytest.mark.parametrize("to", ["keras", "torch.nn", "cudnn.params", "onnx"])
+@pytest.mark.parametrize("to", ["keras", "torch.nn", "cudnn.params", "tf.canonical", "onnx"])
 def test_a_cell_clip_is_refused_where_there_is_none_unless_it_is_off(rng: np.random.Generator, to: str) -> None:
     arrays = in_layout(rng, LSTM, "tf.block_lstm_v2").arrays
     known: dict[str, Any] = {"source": "tf.block_lstm_v2"}
@@ -170,13 +170,14 @@ def test_skip_input_leaves_out_identities_and_nothing_else(rng: np.random.Genera
     _, arrays, _ = start(rng, GRU)
     square = dict(arrays, weight_ih_l0=dyadic(rng, 3 * H, H))
     refused(square, "cudnn.params", "expected identities there", input_mode="skip_input")
-    refused(square, "cudnn.params", "expected identities there", input_mode="auto_select")
+    refused(square, "tf.canonical", "expected identities there", input_mode="auto_select")
     refused(arrays, "cudnn.params", "input_size is 3, num_units is 5", input_mode="skip_input")
     identity = dict(arrays, weight_ih_l0=np.tile(np.eye(H, dtype=np.float32), (3, 1)))
-    there = convert(identity, "cudnn.params", input_mode="skip_input")
-    assert there.metadata["minirnn.input_mode"] == "skip_input"
-    back = convert(there.arrays, "torch.nn", metadata=there.metadata).arrays
-    assert all(np.array_equal(back[key], identity[key]) for key in identity)
+    for to in ("cudnn.params", "tf.canonical"):
+        there = convert(identity, to, input_mode="skip_input")
+        assert there.metadata["minirnn.input_mode"] == "skip_input"
+        back = convert(there.arrays, "torch.nn", metadata=there.metadata).arrays
+        assert all(np.array_equal(back[key], identity[key]) for key in identity)
 
 
 # ---- missing settings, and arrays that don't fit
@@ -189,6 +190,7 @@ def test_skip_input_leaves_out_identities_and_nothing_else(rng: np.random.Genera
         ("keras", RNN, "--rnn-mode"),
         ("tf.basic_rnn_cell", RNN, "--rnn-mode"),
         ("onnx", RNN, "--rnn-mode"),
+        ("tf.canonical", RNN, "--rnn-mode"),
         ("onnx", GRU, "--gru"),
         ("cudnn.params", LSTM, "--rnn-mode"),
         ("tf.lstm_block_cell", LSTM, "--forget-bias"),
