@@ -52,14 +52,8 @@ def markdown(head: list[str], lines: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows) + "\n"
 
 
-def measured(rows: list[Row]) -> str:
-    """When, where and at which commit: a line below a table whose rows say it."""
-    dates, machines, commits = (sorted({str(row[key]) for row in rows}) for key in ("date", "machine", "commit"))
-    return f"\nMeasured on {dates[-1]}, {', '.join(machines)}, commit {', '.join(commits)}.\n"
-
-
 def measured_by(machine: Row) -> str:
-    """The same, of a report that says it once for all rows."""
+    """When, where and at which commit: a line below a table."""
     commit = f"commit {machine['commit']}" if "commit" in machine else f"minirnn {machine['versions']['minirnn']}"
     return f"\nMeasured on {machine['date']}, {machine['processor']}, {machine['cores']} cores, {commit}.\n"
 

@@ -21,15 +21,14 @@ import argparse
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
-from rows import origin, store, stored  # noqa: E402
+from rows import sweep  # noqa: E402
 
 import minirnn as mr  # noqa: E402
 
@@ -149,13 +148,6 @@ def key(row: dict[str, Any]) -> tuple[Any, ...]:
     return *(row[name] for name in ("task", "network", "lag", "seed", "steps")), row.get("rate", RATE)
 
 
-def tasks(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    for lag, seed, task in itertools.product(options.lags, options.seeds, options.tasks):
-        for network, rate in itertools.product(options.networks, options.rates):
-            what = {"task": task, "network": network, "lag": lag, "seed": seed}
-            yield what | {"steps": options.steps, "rate": rate}
-
-
 def as_table(rows: list[dict[str, Any]]) -> str:
     """The tutorial's data for each task: the lags, and for each lag the median reach and the steps of each seed."""
     lines = []
@@ -203,30 +195,20 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS)
     parser.add_argument("--lags", nargs="+", type=int, default=[10, 20, 50, 100, 200])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--networks", nargs="+", default=list(NETWORKS), choices=NETWORKS)
     parser.add_argument("--rates", nargs="+", type=float, default=[RATE], help="learning rates of Adam")
     parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--small", action="store_true", help="small networks, five seeds, two rates, lags to 200")
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
-    parser.add_argument("--table", action="store_true", help="print what is in the file as the tutorial has it")
-    parser.set_defaults(size=LARGE)
+    parser.set_defaults(size=LARGE, networks=list(NETWORKS))
     if parser.parse_known_args()[0].small:
         parser.set_defaults(size=SMALL, lags=[20, 50, 200], seeds=[0, 1, 2, 3, 4], rates=[0.003, 0.01], steps=1500)
         parser.set_defaults(networks=["RNN, relu, identity", "GRU", "LSTM, forget bias 1", "LSTM, forget bias 3"])
-    options = parser.parse_args()
-    rows = stored(options.out)
-    if options.table:
-        print(of_five_seeds(rows) if options.small else as_table(rows))
-        return
-    done = {key(row) for row in rows}
-    wanted = [task for task in tasks(options) if key(task) not in done]
-    made = origin()
-    command = f"python scripts/evidence/long_lags.py docs/data/{options.out.name}" + " --small" * options.small
-    with ProcessPoolExecutor(options.workers) as pool:
-        for future in as_completed([pool.submit(learn, **task, size=options.size) for task in wanted]):
-            rows.append(future.result() | made)
-            print(rows[-1], flush=True)
-            store(options.out, rows, key, command)
+    given = parser.parse_args()
+    names = ("lag", "seed", "task", "network", "rate", "steps", "size")
+    every = given.lags, given.seeds, given.tasks, given.networks, given.rates, [given.steps], [given.size]
+    wanted = [dict(zip(names, one, strict=True)) for one in itertools.product(*every)]
+    command = f"python scripts/evidence/long_lags.py docs/data/{given.out.name}" + " --small" * given.small
+    rows = sweep(given.out, wanted, learn, key, command)
+    print(of_five_seeds(rows) if given.small else as_table(rows))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rows import origin, store, stored
+from rows import sweep
 
 H, I = 128, 32
 BIASES, INPUTS, SEEDS = (-1.0, 0.0, 1.0, 2.0, 3.0, 5.0), (0.0, 1.0, 2.0), range(10)
@@ -62,10 +62,10 @@ def run(bias: float, size: float, seed: int, T: int, first: int, last: int) -> t
     return rate, float(np.abs(np.linalg.eigvals(mean / (last - first))).max())
 
 
-def row(bias: float, size: float, seed: int) -> dict[str, Any]:
-    measured, mean = run(bias, size, seed, 300, 50, 150)
-    found = {"bias": bias, "inputs": size, "seed": seed, "measured": measured, "mean": mean}
-    return found if seed > 2 else found | {"late": run(bias, size, seed, 1500, 500, 1000)[0]}
+def row(bias: float, inputs: float, seed: int) -> dict[str, Any]:
+    measured, mean = run(bias, inputs, seed, 300, 50, 150)
+    found = {"bias": bias, "inputs": inputs, "seed": seed, "measured": measured, "mean": mean}
+    return found if seed > 2 else found | {"late": run(bias, inputs, seed, 1500, 500, 1000)[0]}
 
 
 def key(row: dict[str, Any]) -> tuple[float, float, int]:
@@ -88,14 +88,9 @@ def as_table(rows: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    options = parser.parse_args()
-    rows = stored(options.out)
-    done, made = {key(r) for r in rows}, origin()
-    for bias in BIASES:
-        for size in INPUTS:
-            rows += [row(bias, size, seed) | made for seed in SEEDS if (bias, size, seed) not in done]
-            store(options.out, rows, key, "python scripts/evidence/lstm_rates.py docs/data/lstm_rates.json")
-    print(as_table(rows))
+    wanted = [dict(bias=b, inputs=x, seed=seed) for b in BIASES for x in INPUTS for seed in SEEDS]
+    command = "python scripts/evidence/lstm_rates.py docs/data/lstm_rates.json"
+    print(as_table(sweep(parser.parse_args().out, wanted, row, key, command)))
 
 
 if __name__ == "__main__":

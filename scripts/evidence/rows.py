@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -31,3 +32,17 @@ def store(path: Path, rows: list[Row], key: Callable[[Row], Any], command: str) 
     new = path.with_suffix(".new")
     new.write_text(f'{{"command": "{command}", "rows": [\n{lines}\n]}}\n', encoding="utf-8")
     new.replace(path)
+
+
+def sweep(
+    path: Path, wanted: Iterable[Row], run: Callable[..., Row], key: Callable[[Row], Any], command: str
+) -> list[Row]:
+    """Run what has no row yet, on all cores, and store each result at once. Returns all rows."""
+    rows, made = stored(path), origin()
+    done = {key(row) for row in rows}
+    with ProcessPoolExecutor() as pool:
+        for future in as_completed([pool.submit(run, **one) for one in wanted if key(one) not in done]):
+            rows.append(future.result() | made)
+            print(rows[-1], flush=True)
+            store(path, rows, key, command)
+    return rows

@@ -24,7 +24,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
-from rows import origin, store, stored  # noqa: E402
+from rows import sweep  # noqa: E402
 
 import minirnn as mr  # noqa: E402
 
@@ -103,22 +103,13 @@ def main() -> None:
     parser.add_argument("--windows", nargs="+", type=int, default=[4, 16, 64])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--rows", nargs="+", default=ROWS, choices=ROWS)
-    parser.add_argument("--table", action="store_true", help="print the table of the stored rows")
-    options = parser.parse_args()
-    rows = stored(options.out)
-    if options.table:
-        print(as_table(rows))
-        return
-    done = {key(row) for row in rows}
-    made = origin()
-    for seed, window, kind, network in product(options.seeds, options.windows, options.rows, NETWORKS):
-        if kind == "budget" and window == LONGEST:
-            continue  # the same run as "bias"
-        if (kind, network, window, seed, options.steps) not in done:
-            rows.append(learn(kind, network, window, seed, options.steps) | made)
-            print(rows[-1], flush=True)
-            store(options.out, rows, key, "python scripts/evidence/windows.py docs/data/windows.json")
+    given = parser.parse_args()
+    wanted = [
+        {"rows": kind, "network": network, "window": window, "seed": seed, "steps": given.steps}
+        for seed, window, kind, network in product(given.seeds, given.windows, ROWS, NETWORKS)
+        if (kind, window) != ("budget", LONGEST)  # the same run as "bias"
+    ]
+    print(as_table(sweep(given.out, wanted, learn, key, "python scripts/evidence/windows.py docs/data/windows.json")))
 
 
 if __name__ == "__main__":

@@ -29,41 +29,31 @@ class Room:
     tests: tuple[str, ...]
 
 
-def _folder(name: str, *tests: str) -> Room:
-    return Room((f"{name}/**/*.py",), (f"tests/{name}/", *tests, "tests/hostile/test_wrong_calls.py"))
-
-
-ROOMS = {
+MORE = {
+    "engine": ("tests/gradcheck/", "tests/properties/test_random_graphs.py"),
+    "ops": ("tests/properties/test_corners.py",),
+    "nn": ("tests/properties/test_modules.py",),
+    "bench": ("tests/commands/test_bench.py",),
+    "proof": ("tests/ops/test_verified.py", "tests/commands/test_verify.py"),
+}
+"""Tests of a room that are not in the folder of its name."""
+FOLDERS = (
+    "arguments machine lookup engine gradcheck autograd ops nn optim data io viz explain train bench parallel commands"
+    " learn proof"
+)
+CALLS = "tests/hostile/test_wrong_calls.py"
+ROOMS = {name: Room((f"{name}/**/*.py",), (f"tests/{name}/", *MORE.get(name, ()), CALLS)) for name in FOLDERS.split()}
+ROOMS |= {
     "base": Room(("*.py",), ("tests/test_",)),
-    "arguments": _folder("arguments"),
-    "machine": _folder("machine"),
-    "lookup": _folder("lookup"),
-    "engine": _folder("engine", "tests/gradcheck/", "tests/properties/test_random_graphs.py"),
-    "gradcheck": _folder("gradcheck"),
-    "autograd": _folder("autograd"),
-    "ops": _folder("ops", "tests/properties/test_corners.py"),
-    "nn": _folder("nn", "tests/properties/test_modules.py"),
-    "optim": _folder("optim"),
-    "data": _folder("data"),
-    "io": _folder("io"),
-    "viz": _folder("viz"),
-    "explain": _folder("explain"),
     "devices": Room(
         ("devices/*.py", "devices/cells/**/*.py", "devices/counting/**/*.py", "devices/native/**/*.py"),
         (
             *("tests/devices/test_", "tests/devices/native/", "tests/devices/cpu/sequence/"),
-            *("tests/devices/counting", "tests/devices/host_cpp/", "tests/cells/test_keyed.py"),
-            "tests/hostile/test_wrong_calls.py",
+            *("tests/devices/counting", "tests/devices/host_cpp/", "tests/cells/test_keyed.py", CALLS),
         ),
     ),
     "cpu": Room(("devices/cpu/**/*.py",), ("tests/devices/cpu/", "tests/ops/")),
     "cuda": Room(("devices/cuda/**/*.py",), ("tests/devices/cuda/",)),
-    "train": _folder("train"),
-    "bench": _folder("bench", "tests/commands/test_bench.py"),
-    "parallel": _folder("parallel"),
-    "commands": _folder("commands"),
-    "learn": _folder("learn"),
-    "proof": _folder("proof", "tests/ops/test_verified.py", "tests/commands/test_verify.py"),
 }
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import runpy
 from types import SimpleNamespace
@@ -63,7 +64,7 @@ def evidence(
     """The stored rows of a script of evidence, and the table that it makes of them."""
     monkeypatch.syspath_prepend(ROOT / "scripts" / "evidence")  # where it imports from
     script = runpy.run_path(str(ROOT / "scripts" / "evidence" / f"{name}.py"))
-    rows = script["stored"](ROOT / "docs" / "data" / f"{data or name}.json")
+    rows = json.loads((ROOT / "docs" / "data" / f"{data or name}.json").read_text(encoding="utf-8"))["rows"]
     assert all(row.keys() > {"date", "machine", "commit", "seed"} for row in rows)
     return rows, script[table](rows)
 

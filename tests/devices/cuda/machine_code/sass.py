@@ -7,8 +7,6 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,8 +108,3 @@ def parsed(text: str) -> dict[str, Function]:
             fresh = True
     finish()
     return found
-
-
-def opcodes(instructions: Iterable[Instruction]) -> Counter[str]:
-    """The number of instructions for each opcode."""
-    return Counter(instruction.opcode for instruction in instructions)
