@@ -21,17 +21,6 @@ def second() -> SecondDevice:
     return SecondDevice()
 
 
-def test_a_parameter_is_a_leaf_that_requires_a_gradient(device: str, rng: np.random.Generator) -> None:
-    values = rng.normal(size=(3, 5))
-    p = nn.Parameter(values, device=device)
-    assert isinstance(p, mr.Tensor)
-    assert p.requires_grad
-    assert p.is_leaf
-    assert p.dtype == np.float64
-    assert p.device == device
-    np.testing.assert_array_equal(p, values)
-
-
 def test_values_are_copied(rng: np.random.Generator) -> None:
     values = rng.normal(size=5)
     before = values.copy()
