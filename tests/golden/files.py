@@ -1,7 +1,7 @@
 """Writing golden files, or comparing with the stored ones: the last part of each script ``make_*.py``.
 
-python -m tests.golden.make_cells             # in the root of the repository; needs torch
-python -m tests.golden.make_cells --check     # prints differences, and writes nothing
+python -m tests.golden.make_recurrent             # in the root of the repository; needs torch
+python -m tests.golden.make_recurrent --check     # prints differences, and writes nothing
 """
 
 from __future__ import annotations

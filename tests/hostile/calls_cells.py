@@ -6,6 +6,7 @@ from typing import Any
 
 import minirnn as mr
 from minirnn import cell, tanh
+from tests.cells.with_torch import gallery
 from tests.hostile.table import rows
 
 X = mr.tensor([[0.5, -1.0, 2.0], [1.0, 0.0, 3.0]])
@@ -18,7 +19,13 @@ def simple(z_a: Any, c: Any, h: Any, *, u: Any, k: float = 0.5) -> Any:
     return c, h
 
 
-LAYER = simple.layer(3, 4)
+@cell(states=("h",))
+def masked(z_a: Any, h: Any, mask_c: Any, mask_h: float = 0.1) -> Any:
+    return mask_h * h + (1 - mask_h) * mask_c * tanh(z_a)
+
+
+lstm = gallery("lstm")
+LAYER, MASKED = simple.layer(3, 4), masked.layer(3, 5)
 SEQUENCE = mr.ones(5, 2, 3)
 
 CALLS = rows(
@@ -62,6 +69,21 @@ LAYER(SEQUENCE, lengths=[5])             -> lengths
 LAYER(SEQUENCE, lengths=[5, 6])          -> lengths & 6
 LAYER(SEQUENCE, masks={"m": 1})          -> no mask 'm'
 LAYER.step(SEQUENCE)                     -> step & (5, 2, 3) & (B, I)
+lstm.layer(3, 5, proj_size=5)            -> proj_size < hidden_size
+gallery("sru").layer(3, 5, weight_dropout=0.1) -> the cell has no recurrent matrix & expected
+lstm.layer(3, 5, input_dropout=2)        -> expected 0 .. 1
+lstm.layer(3, 5, initial={"z_q": 1})     -> expected a gate, a parameter or a state: z_i, & , weight_hh, bias, c, h
+lstm.layer(3, 5, initial={"weight_hh": [1, 2]}) -> (20, 5), or a function such as
+lstm.layer(3, 5, initial={"c": mr.nn.init.zeros_}) -> expected a number or (H,) = (5,)
+lstm.layer(3, 5, learned="z_i")          -> learned has 'z_i' & expected some of its states: c, h
+lstm.layer(3, 5, bidirectional=True).step(mr.ones(4, 3)) -> bidirectional
+masked.layer(3, 5, masks={"mask_h": 2})  -> expected 0 .. 1
+MASKED(SEQUENCE)                         -> the mask 'mask_c' has no rate
+MASKED((SEQUENCE, SEQUENCE))             ->
+    input is a tuple of 2 & one Tensor (T, B, I) & several inputs are one: mr.concat
+MASKED(SEQUENCE, masks={"mask_c": mr.ones(2, 4)}) -> expected & T, B, H
+MASKED(SEQUENCE, masks={"mask_c": mr.ones(5, 2, 5, requires_grad=True)}) ->
+    requires a gradient & expected mask_c.detach()
 simple.with_constants(q=1)               -> no constant 'q' & k
 simple.with_constants(k="1")             -> the default of k is '1' & number
 simple.verify(["gpu"])                   -> gpu

@@ -19,7 +19,6 @@ ROW = [array(T, H) for _ in range(5)]
 W = array(3 + H, 4 * H)
 LSTM, INPUT = nn.LSTM(3, H), array(T, B, 3).astype("f4")
 UNRATED = cell(states=("h",))(lambda z_a, h, mask_z: mask_z * tanh(z_a)).layer(3, H)
-JACOBIANS = array(T + 1, H, H)
 STEP = {"a kernel": (1e9, 1e6, 1e-3)}
 PICTURE = os.fspath(Path(__file__).parent / "missing" / "picture.png")
 COUNTS = ("launches", "product bytes", "kernel bytes", "gathered", "block barriers", "cluster barriers")

@@ -1,8 +1,7 @@
-"""RNNCell, GRUCell and LSTMCell are torch's: values, gradients, layouts, order of draws, shapes."""
+"""RNNCell, GRUCell and LSTMCell are steps of their layers, whose stored values are torch's: layouts, draws, shapes."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from minirnn import nn
 from tests.compare import assert_close
 from tests.each import each
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "cells"
 B, I, H = 3, 4, 5
 
 CASES: dict[str, tuple[Any, dict[str, Any], str]] = {
@@ -38,68 +36,36 @@ def hx(kind: Any, states: Any) -> Any:
     return tuple(states) if kind is nn.LSTMCell else next(iter(states))
 
 
-class Stored:
-    """A golden file and the cell that it describes."""
-
-    def __init__(self, name: str, dtype: Any, device: str) -> None:
-        kind, options, _ = CASES[name]
-        with np.load(GOLDEN / f"{name}.npz", allow_pickle=False) as file:
-            self.values = {key: file[key] for key in file.files}
-        self.kind = kind
-        self.cell = kind(I, H, dtype=dtype, device=device, **options)
-        self.parameters = self.part("parameter")
-        self.cell.load_state_dict(self.parameters)
-        self.inputs = {k: mr.tensor(a, True, device, dtype) for k, a in self.part("input").items()}
-        self.x, *self.states = self.inputs.values()
-
-    def part(self, kind: str) -> dict[str, np.ndarray]:
-        return {key.removeprefix(f"{kind} "): a for key, a in self.values.items() if key.startswith(f"{kind} ")}
-
-
 @each("name", CASES)
-@each("dtype", ["float64", "float32", "float16"])
-def test_values_and_gradients_are_those_that_torch_gave(name: str, dtype: str, device: str) -> None:
-    stored = Stored(name, dtype, device)
-    outputs = parts(stored.cell(stored.x, hx(stored.kind, stored.states)))
-    wanted = [*stored.inputs.values(), *stored.cell.parameters()]
-    cotangents = [mr.tensor(g, device=device, dtype=dtype) for g in stored.part("cotangent").values()]
-    found = mr.grad(outputs, wanted, cotangents)
-    # float32 and float16: inputs, weights and each result are rounded
-    tolerance = {"float64": 1e-12, "float32": 2e-5, "float16": 4e-2}[dtype]
-    for got, (part, expected) in zip(outputs, stored.part("output").items(), strict=True):
-        assert_close(got, expected, tolerance, "roundings of inputs and results", what=part)
-    for got, (part, expected) in zip(found, stored.part("gradient").items(), strict=True):
-        assert_close(got, expected, tolerance, "roundings of inputs and results", what=f"gradient of {part}")
-        assert got.dtype == dtype
-
-
-@each("name", CASES)
-def test_states_are_zeros_by_default_and_a_row_needs_no_batch_axis(name: str, device: str) -> None:
-    stored = Stored(name, "float64", device)
-    for got, expected in zip(parts(stored.cell(stored.x)), stored.part("from zeros").values(), strict=True):
+def test_states_are_zeros_by_default_and_a_row_needs_no_batch_axis(
+    name: str, device: str, rng: np.random.Generator
+) -> None:
+    kind, options, _ = CASES[name]
+    cell = kind(I, H, dtype="float64", device=device, **options)
+    x, *states = (rng.normal(size=(B, n)) for n in (I, H, H)[: 3 if kind is nn.LSTMCell else 2])
+    zeros = [0 * s for s in states]
+    for rows, row in (((x,), (x[1],)), ((x, hx(kind, states)), (x[1], hx(kind, [s[1] for s in states])))):
+        for got, expected in zip(parts(cell(*row)), parts(cell(*rows)), strict=True):
+            assert_close(got, expected.numpy()[1])
+    for got, expected in zip(parts(cell(x)), parts(cell(x, hx(kind, zeros))), strict=True):
         assert_close(got, expected)
-    row = stored.cell(stored.x[1], hx(stored.kind, [s[1] for s in stored.states]))
-    for got, expected in zip(parts(row), stored.part("of row 1").values(), strict=True):
-        assert_close(got, expected)
-    for got, expected in zip(parts(stored.cell(stored.x[1])), stored.part("from zeros").values(), strict=True):
-        assert_close(got, expected[1])
-    again = Stored(name, "float64", device)
-    for g in mr.grad(parts(again.cell(again.x[1]))[0].sum(), [again.x, *again.cell.parameters()]):
+    for g in mr.grad(parts(cell(x[1]))[0].sum(), list(cell.parameters())):
         assert np.isfinite(g.numpy()).all()
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_parameters_have_torchs_names_layout_order_of_draws_and_bound(name: str) -> None:
-    kind, options, _ = CASES[name]
-    stored = Stored(name, "float64", "cpu")
+    kind, options, layer = CASES[name]
+    of_layer = getattr(nn, layer)(I, 1, **options).state_dict()
     wide = 40  # so that the largest of many draws comes near the bound
     mr.manual_seed(5)
     cell = kind(I, wide, dtype="float64", **options)
     mr.manual_seed(5)
     bound = 1 / np.sqrt(wide)
-    assert [n for n, _ in cell.named_parameters()] == list(stored.parameters)
-    for parameter, expected in zip(cell.parameters(), stored.parameters.values(), strict=True):
-        shape = tuple({I: I, H: wide}.get(n, n * wide // H) for n in expected.shape)
+    assert [f"{n}_l0" for n, _ in cell.named_parameters()] == list(of_layer)
+    for (key, parameter), one in zip(cell.named_parameters(), of_layer.values(), strict=True):
+        gates = len(one) * wide
+        shape = {"weight_ih": (gates, I), "weight_hh": (gates, wide)}.get(key, (gates,))
         assert parameter.shape == shape
         drawn = mr.random.generator().uniform(-bound, bound, shape)
         np.testing.assert_array_equal(parameter.numpy(), drawn)

@@ -92,13 +92,6 @@ def test_bounds_and_deviations_are_those_of_torch(
         np.testing.assert_allclose(probe.low, low, rtol=1e-14)
 
 
-def test_linear_starts_with_the_bound_of_torch(stored: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minirnn.engine.random._state.generator", Probe())
-    layer = nn.Linear(7, 4, dtype=np.float64)
-    for p in layer.parameters():
-        np.testing.assert_allclose(p, np.full(p.shape, stored["linear"][1]), rtol=1e-14)
-
-
 @pytest.mark.parametrize(("rows", "columns"), [(5, 3), (3, 5), (4, 4)])
 def test_orthogonal_matrices_are_those_of_torch(rows: int, columns: int, stored: Any) -> None:
     tensor = leaf(rows, columns)

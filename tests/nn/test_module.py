@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -261,26 +259,6 @@ def test_zero_grad_keeps_zeros_on_request() -> None:
     module.zero_grad(set_to_none=False)
     assert module.weight.grad is not None and not module.weight.grad.numpy().any()
     assert module.bias.grad is None
-
-
-@pytest.mark.parametrize("kind", [Outer, Mean])
-@pytest.mark.parametrize("way", ["deepcopy", "pickle", "copy"])
-def test_modules_in_modules_can_be_copied_and_pickled(kind: Any, way: str, device: str) -> None:
-    module = kind().to(device).eval()
-    twin = {"deepcopy": copy.deepcopy, "pickle": lambda m: pickle.loads(pickle.dumps(m)), "copy": copy.copy}[way](
-        module
-    )
-    assert type(twin) is type(module) and repr(twin) == repr(module) and not twin.training
-    ours, theirs = dict(module.named_parameters()), dict(twin.named_parameters())
-    assert list(ours) == list(theirs)
-    assert all((ours[n] is theirs[n]) == (way == "copy") for n in ours)  # a shallow copy has the same parameters
-    for key, value in module.state_dict().items():
-        np.testing.assert_array_equal(twin.state_dict()[key], value)
-    assert all(t.device == device for t in (*twin.parameters(), *twin.buffers()))
-    if way != "copy":
-        for p in twin.parameters():
-            p.assign(p.numpy() + 1)
-        assert all((ours[n].numpy() != theirs[n].numpy()).all() for n in ours)
 
 
 def test_two_names_are_enough_to_know_the_gru_that_resets_before_the_product() -> None:

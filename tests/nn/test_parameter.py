@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn import devices, nn
+from minirnn import nn
 from minirnn.devices.cpu.device import CPU
 
 
@@ -21,17 +19,6 @@ class SecondDevice(CPU):
 @pytest.fixture
 def second() -> SecondDevice:
     return SecondDevice()
-
-
-def test_a_parameter_is_a_leaf_that_requires_a_gradient(device: str, rng: np.random.Generator) -> None:
-    values = rng.normal(size=(3, 5))
-    p = nn.Parameter(values, device=device)
-    assert isinstance(p, mr.Tensor)
-    assert p.requires_grad
-    assert p.is_leaf
-    assert p.dtype == np.float64
-    assert p.device == device
-    np.testing.assert_array_equal(p, values)
 
 
 def test_values_are_copied(rng: np.random.Generator) -> None:
@@ -64,17 +51,6 @@ def test_a_backward_pass_that_needs_the_values_before_a_move_fails(second: Secon
     p.move(second)
     with pytest.raises(RuntimeError, match="was changed"):
         loss.backward()
-
-
-def test_a_deep_copy_is_independent(rng: np.random.Generator) -> None:
-    p = nn.Parameter(rng.normal(size=5), requires_grad=False)
-    q = copy.deepcopy(p)
-    np.testing.assert_array_equal(q, p)
-    q.assign(np.zeros(5))
-    assert p.numpy().all()
-    assert type(q) is nn.Parameter
-    assert not q.requires_grad
-    assert q.device is devices.get("cpu")
 
 
 def test_repr_says_what_it_is() -> None:

@@ -94,17 +94,6 @@ def test_arrays_follow_the_parameters_to_their_device_and_tensors_must_be_there(
         module(there, (mr.tensor(state), mr.tensor(state)) if two else mr.tensor(state))
 
 
-@pytest.mark.parametrize("make", [nn.LSTMBlockCell, nn.LSTMBlockFusedCell, nn.GRUBlockCell])
-def test_arrays_follow_the_parameters_of_a_block_cell(make: Any, composed_device: str) -> None:
-    module = make(H, I, device=composed_device)
-    x, state = np.ones((T, B, I) if make is nn.LSTMBlockFusedCell else (B, I), "f4"), np.zeros((B, H), "f4")
-    given = state if make is nn.GRUBlockCell else nn.LSTMState(state, state)  # type: ignore[arg-type]
-    assert module(x, given)[0].device == composed_device
-    assert module(mr.tensor(x, device=composed_device), given)[0].device == composed_device
-    with pytest.raises(ValueError, match="different devices"):
-        module(mr.tensor(x), given)
-
-
 # ---- forget_bias
 
 

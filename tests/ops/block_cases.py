@@ -9,7 +9,6 @@ import numpy as np
 LSTM_INPUTS = ("x", "cs_prev", "h_prev", "w", "wci", "wcf", "wco", "b")
 LSTM_OUTPUTS = ("i", "cs", "f", "o", "ci", "co", "h")
 GRU_INPUTS = ("x", "h_prev", "w_ru", "w_c", "b_ru", "b_c")
-GRU_OUTPUTS = ("r", "u", "c", "h")
 
 
 def lstm_inputs(rng: np.random.Generator, lead: tuple[int, ...], I: int, H: int, dtype: Any = "f8") -> dict[str, Any]:

@@ -24,7 +24,6 @@ SMALL, UNIT = In((2, 3)), In((2, 3, 4), -0.8, 0.9)
 V = In((3,))
 AXES = [None, 0, 1, -1, (0, 2), (-1, 0), (1,), (0, 1, 2), ()]
 TIES = [[1.0, 3, 3, 2], [2, 2, 2, 2], [-1, 0, -1, 0]]
-OVER = np.errstate(all="ignore")
 
 SHAPES = [
     ((2, 3, 4), (2, 3, 4)), ((2, 3, 4), (4,)), ((3, 1), (2, 3, 4)), ((2, 1, 4), (3, 1)), ((1, 3, 1), (2, 1, 4)),
@@ -501,7 +500,7 @@ def pieces(x: Any, sizes: Any, axis: int = 0) -> Any:
     return tuple(np.split(x, at, axis))
 
 
-ROLL, ONES = np.roll, In((1, 24, 1))
+ONES = In((1, 24, 1))
 MOVES = [
     moved("reshape", np.reshape, ((4, 6),), ((3, -1),), (-1,), ((2, 1, 3, 4),), wrong="""
 ops.reshape(X, ["a"]) -> reshape & 'a'

@@ -63,10 +63,6 @@ def test_the_target_of_one_row_may_have_an_axis_of_size_1() -> None:
         assert loss.item() == F.cross_entropy(x, 2, reduction=reduction).item()
 
 
-def test_scores_that_are_sure_and_wrong_have_a_finite_loss() -> None:
-    assert F.cross_entropy(np.array([[1e4, 0.0]]), [1]).item() == 1e4
-
-
 def test_a_single_class_may_be_ignored_and_nothing_else_is_read() -> None:
     x = mr.tensor(np.array([[2.0], [3.0]]), requires_grad=True)
     loss = F.nll_loss(x, [0, -100], reduction="sum")

@@ -349,46 +349,6 @@ def test_figures_begin_with_the_states_of_the_layer() -> None:
     np.testing.assert_allclose(found.states["h"][-1].ravel(), layer(x)[0].numpy().ravel(), rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: gallery("lstm").layer(3, 5, proj_size=5), "proj_size < hidden_size"),
-        (lambda: gallery("sru").layer(3, 5, weight_dropout=0.1), "the cell has no recurrent matrix"),
-        (lambda: gallery("lstm").layer(3, 5, input_dropout=2), "expected 0 .. 1"),
-        (
-            lambda: gallery("lstm").layer(3, 5, initial={"z_q": 1}),
-            "expected a gate, a parameter or a state: z_i, .*, weight_hh, bias, c, h",
-        ),
-        (lambda: gallery("lstm").layer(3, 5, initial={"weight_hh": [1, 2]}), r"\(20, 5\), or a function such as"),
-        (
-            lambda: gallery("lstm").layer(3, 5, initial={"c": mr.nn.init.zeros_}),
-            r"expected a number or \(H,\) = \(5,\)$",
-        ),
-        (lambda: gallery("lstm").layer(3, 5, learned="z_i"), "learned has 'z_i'\n  expected some of its states: c, h"),
-        (lambda: zoned.layer(3, 5, masks={"mask_h": 2}), "expected 0 .. 1"),
-        (lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3)), "the mask 'mask_c' has no rate"),
-        (lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3), masks={"c": 1}), "has no mask 'c'"),
-        (
-            lambda: zoned.layer(3, 5)((mr.randn(2, 4, 3), mr.randn(2, 4, 1))),
-            r"input is a tuple of 2\n  expected one Tensor \(T, B, I\)\n  several inputs are one: mr.concat",
-        ),
-        (lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3), masks={"mask_c": np.ones((2, 4))}), "expected .*T, B, H"),
-        (
-            lambda: zoned.layer(3, 5)(mr.randn(2, 4, 3), masks={"mask_c": mr.randn(2, 4, 5, requires_grad=True)}),
-            r"requires a gradient\n  expected mask_c.detach\(\)",
-        ),
-        (lambda: gallery("lstm").layer(3, 5)(mr.randn(2, 4, 3), mr.randn(4, 5)), "expected 2: c, h"),
-        (lambda: gallery("lstm").layer(3, 5)(mr.randn(2, 4, 3), (mr.randn(4, 5), mr.randn(4, 3))), "B, H"),
-        (lambda: gallery("lstm").layer(3, 5)(mr.randn(2, 4, 5)), "expected 3"),
-        (lambda: gallery("lstm").layer(3, 5, bidirectional=True).step(mr.randn(4, 3)), "bidirectional"),
-        (lambda: gallery("lstm").layer(3, 5).step(mr.randn(2, 4, 3)), r"expected \(B, I\)"),
-    ],
-)
-def test_wrong_calls_are_named(call: Any, words: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=words):
-        call()
-
-
 @pytest.mark.parametrize("taken", ["weight_ih", "weight_hh", "bias", "product_1", "cell", "num_layers", "forward"])
 @pytest.mark.parametrize("layers", [1, 2])
 def test_a_vector_cannot_be_called_as_something_else_of_a_layer(taken: str, layers: int) -> None:
