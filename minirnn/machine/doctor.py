@@ -20,7 +20,6 @@ from minirnn.machine.computer import blas, installed_version, python, short, thi
 PACKAGES = ("numpy", "matplotlib", "tqdm", "safetensors", "torch")
 LINES = 4
 """The largest number of lines shown of the reason why a device does not work, because a compiler may print many."""
-SLOWS_NUMPY = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 
 
 def examine_devices() -> dict[str, str | None]:
@@ -50,11 +49,7 @@ def default_device() -> str:
 
 def warnings(devices: dict[str, str | None]) -> list[str]:
     """A line for each environment variable whose value is probably a mistake."""
-    found = [
-        f"{name} is set: this can make NumPy's matrix products several times slower. Try: unset {name}"
-        for name in SLOWS_NUMPY
-        if name in os.environ
-    ]
+    found = []
     if os.environ.get("MINIRNN_DEBUG", "0") not in ("", "0"):
         found.append("MINIRNN_DEBUG is set: the CUDA devices wait for every launch. Try: unset MINIRNN_DEBUG")
     default = default_device()

@@ -19,6 +19,7 @@ from minirnn.train.sample import BLANK, filled, sample
 from minirnn.train.training import Training
 from minirnn.train.units import PROPERTIES, entropy, most_telling, name_of, states_of
 from minirnn.viz.gate_maps import MEANING
+from minirnn.viz.text_colors import visible
 
 ROWS = {"x": "embedded character", "h": "hidden state", "c": "cell state"}
 NORM = "norm: 2-norm over the numbers of a step in one sequence; mean over the sequences of a batch"
@@ -159,7 +160,7 @@ def gates(training: Training) -> viz.Picture:
     own = one.own
     shown = one.limits if own else one.gates or one.states
     values = {n: np.stack([{**of.states, **of.gates}[n].numpy()[0] for of in top]) for n in shown}
-    text = [visible(character) for character in training.vocabulary.decode(ids[-SHOWN:])]
+    text = [visible(c).replace(" ", "\u00b7") for c in training.vocabulary.decode(ids[-SHOWN:])]
     kinds = {n: one.limits[n] for n in shown}
     picture = viz.gate_map(
         values,
@@ -194,8 +195,3 @@ def lively(training: Training) -> int:
     text = training.vocabulary.decode(training.validation_ids[:SEARCHED])
     starts = [0, *(k + 1 for k, character in enumerate(text) if character == "\n" and k + SHOWN < len(text))]
     return max(starts, key=lambda k: len(set(text[k : k + SHOWN])))
-
-
-def visible(character: str) -> str:
-    """A sign for a character that has no ink."""
-    return {"\n": "\u21b5", "\t": "\u21e5", " ": "\u00b7"}.get(character, character if character.isprintable() else "?")

@@ -37,27 +37,14 @@ def test_a_device_that_raises_does_not_end_the_report(monkeypatch: pytest.Monkey
 
 
 def test_the_debug_switch_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*doctor.SLOWS_NUMPY, "MINIRNN_DEVICE"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("MINIRNN_DEVICE", raising=False)
     for value, count in (("1", 1), ("0", 0), ("", 0)):
         monkeypatch.setenv("MINIRNN_DEBUG", value)
         assert len(doctor.warnings({"cpu": None})) == count
 
 
-@pytest.mark.parametrize("name", doctor.SLOWS_NUMPY)
-def test_a_variable_that_slows_numpy_down_is_warned_of(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    for other in doctor.SLOWS_NUMPY:
-        monkeypatch.delenv(other, raising=False)
-    assert doctor.warnings({"cpu": None}) == []
-    monkeypatch.setenv(name, "Haswell")
-    (warning,) = doctor.warnings({"cpu": None})
-    assert warning.endswith(f"unset {name}")
-
-
 @pytest.mark.parametrize("default", ["tpu", "cuda"])
 def test_a_default_device_that_cannot_be_used_is_warned_of(monkeypatch: pytest.MonkeyPatch, default: str) -> None:
-    for name in doctor.SLOWS_NUMPY:
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MINIRNN_DEVICE", default)
     (warning,) = doctor.warnings({"cpu": None, "cuda": "no driver"})
     assert warning.startswith(f"MINIRNN_DEVICE is {default}")
