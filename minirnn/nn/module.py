@@ -205,9 +205,6 @@ class Module(Members):
         it cannot work here.
         """
         place, kind = destination(args, device, dtype)
-        return self._move(place, kind, lambda buffer: kind if buffer.dtype.kind == "f" else None)
-
-    def _move(self, place: Device | None, kind: Any, kind_of_buffer: Callable[[Tensor], Any]) -> Self:
         for parameter in self.parameters():
             parameter.move(place, kind)
         known: dict[Tensor, Tensor] = {}  # a buffer that two modules share stays shared
@@ -216,7 +213,7 @@ class Module(Members):
                 buffer = vars(module)[name]
                 if buffer is not None:
                     if buffer not in known:
-                        known[buffer] = moved(buffer, place, kind_of_buffer(buffer))
+                        known[buffer] = moved(buffer, place, kind if buffer.dtype.kind == "f" else None)
                     setattr(module, name, known[buffer])
         return self
 
@@ -239,11 +236,6 @@ class Module(Members):
     def float(self) -> Self:
         """``to(np.float32)``."""
         return self.to(np.float32)
-
-    def type(self, dst_type: Any) -> Self:
-        """Convert all parameters and *all* buffers, including integer ones, to a floating dtype; returns itself."""
-        _, kind = destination((), None, dst_type)
-        return self._move(None, kind, lambda buffer: kind)
 
     # ---- printing
 
