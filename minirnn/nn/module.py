@@ -15,7 +15,7 @@ from minirnn.arguments.messages import shown
 from minirnn.devices.base import Device
 from minirnn.engine import html
 from minirnn.engine.hooks import RemovableHandle
-from minirnn.engine.tensor import Tensor, leaf, tensor
+from minirnn.engine.tensor import Tensor, as_tensor, leaf
 from minirnn.engine.values import Values
 from minirnn.nn.hooks import Hook, Hooks, call_with_hooks
 from minirnn.nn.loading import check_names, check_values
@@ -205,9 +205,6 @@ class Module(Members):
         it cannot work here.
         """
         place, kind = destination(args, device, dtype)
-        return self._move(place, kind, lambda buffer: kind if buffer.dtype.kind == "f" else None)
-
-    def _move(self, place: Device | None, kind: Any, kind_of_buffer: Callable[[Tensor], Any]) -> Self:
         for parameter in self.parameters():
             parameter.move(place, kind)
         known: dict[Tensor, Tensor] = {}  # a buffer that two modules share stays shared
@@ -216,7 +213,7 @@ class Module(Members):
                 buffer = vars(module)[name]
                 if buffer is not None:
                     if buffer not in known:
-                        known[buffer] = moved(buffer, place, kind_of_buffer(buffer))
+                        known[buffer] = as_tensor(buffer, place, kind if buffer.dtype.kind == "f" else None)
                     setattr(module, name, known[buffer])
         return self
 
@@ -239,11 +236,6 @@ class Module(Members):
     def float(self) -> Self:
         """``to(np.float32)``."""
         return self.to(np.float32)
-
-    def type(self, dst_type: Any) -> Self:
-        """Convert all parameters and *all* buffers, including integer ones, to a floating dtype; returns itself."""
-        _, kind = destination((), None, dst_type)
-        return self._move(None, kind, lambda buffer: kind)
 
     # ---- printing
 
@@ -295,10 +287,3 @@ def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[Device 
         )
     kind = None if dtype is None else float_dtype("Module.to", dtype)
     return None if device is None else devices.get(device), kind
-
-
-def moved(buffer: Tensor, device: Device | None, dtype: Any) -> Tensor:
-    """A buffer on another device and in another dtype; the same buffer if nothing changes."""
-    device = buffer.device if device is None else device
-    dtype = buffer.dtype if dtype is None else np.dtype(dtype)
-    return buffer if device is buffer.device and dtype == buffer.dtype else tensor(buffer, device=device, dtype=dtype)

@@ -38,7 +38,11 @@ class Flatten(WithOptions):
     def forward(self, input: Any) -> Tensor:
         """Raises ValueError if there are no such axes, or they come in the wrong order."""
         x = as_tensor(input)
-        first, last = (_axis("Flatten", name, getattr(self, name), x) for name in ("start_dim", "end_dim"))
+        n = max(x.ndim, 1)  # a number is flattened to one element
+        for name, axis in (("start_dim", self.start_dim), ("end_dim", self.end_dim)):
+            if not -n <= axis < n:
+                raise ValueError(f"Flatten: {name} is {axis}, input has shape {x.shape}\n  expected {-n} .. {n - 1}")
+        first, last = self.start_dim % n, self.end_dim % n
         if first > last:
             raise ValueError(
                 f"Flatten: start_dim is {self.start_dim}, end_dim {self.end_dim}\n"
@@ -46,10 +50,3 @@ class Flatten(WithOptions):
             )
         middle = math.prod(x.shape[first : last + 1])
         return x.reshape(*x.shape[:first], middle, *x.shape[last + 1 :])
-
-
-def _axis(module: str, name: str, axis: int, x: Tensor) -> int:
-    n = max(x.ndim, 1)  # a number is flattened to one element
-    if not -n <= axis < n:
-        raise ValueError(f"{module}: {name} is {axis}, input has shape {x.shape}\n  expected {-n} .. {n - 1}")
-    return axis % n

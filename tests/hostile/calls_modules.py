@@ -24,7 +24,6 @@ LAYER.train(1) -> Module.train & mode is 1 & True or False
 LAYER.to() -> Module.to & got nothing & expected a device
 LAYER.to(np.int64) -> Module.to & int64 & float16
 LAYER.to("cpu", "cpu") -> Module.to & 'cpu' & another device
-LAYER.type(np.int32) -> int32 & float16
 LAYER.register_buffer("b", np.ones(2)) -> register_buffer & b is a ndarray & a Tensor or None
 LAYER.register_buffer("weight", None) -> register_buffer & 'weight' already
 LAYER.register_parameter("p", tensor(2)) -> register_parameter & p is a Tensor

@@ -241,10 +241,6 @@ def test_only_what_changes_is_made_anew() -> None:
     assert module.double().mean is not mean and module.count is module.to("cpu").count
 
 
-def test_type_moves_the_buffers_of_integers_too() -> None:
-    assert {t.dtype for t in Mean().type(np.float16).buffers()} == {np.dtype(np.float16)}
-
-
 def test_freezing_reaches_all_parameters_and_no_buffer() -> None:
     module = Mean()
     assert module.requires_grad_(False) is module
