@@ -56,28 +56,6 @@ MOST_ACCESSES = 12_000_000
 """The largest number of recorded accesses of one launch."""
 
 
-def header() -> str:
-    """The first line of the table."""
-    return f"{'lstm T,B,I,H':16}{'':28}" + "".join(f"{name:>18}" for name in COUNTS)
-
-
-def line(row: dict[str, Any]) -> str:
-    """One row of the table."""
-    where = f"{','.join(map(str, row['size'])):16}{row['pass']:10}{row['rung']:18}"
-    return where + "".join(f"{row['counts'][name]:18,}" for name in COUNTS)
-
-
-def about() -> dict[str, Any]:
-    """The head of the file, before its rows."""
-    return {"device": f"cuda-sim with the layouts of an {H200.name}", "times": TIMES, "counts": COUNTS}
-
-
-def count_all() -> Iterator[dict[str, Any]]:
-    """All rows of the table, each as soon as it is counted."""
-    for size, rung in product(SIZES, RUNGS):
-        yield from counted(size, rung)
-
-
 def counted(size: Size, rung: str) -> Iterator[dict[str, Any]]:
     """The counts of one layer forward and backward; a pass that this rung does not implement has no row.
 
@@ -191,13 +169,16 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write all counts to this file")
     args = parser.parse_args(words)
     rows = []
-    print(header())
-    for row in count_all():
-        rows.append(row)
-        print(line(row), flush=True)
+    print(f"{'lstm T,B,I,H':16}{'':28}" + "".join(f"{name:>18}" for name in COUNTS))
+    for size, rung in product(SIZES, RUNGS):
+        for row in counted(size, rung):
+            rows.append(row)
+            counts = "".join(f"{row['counts'][name]:18,}" for name in COUNTS)
+            print(f"{','.join(map(str, size)):16}{row['pass']:10}{row['rung']:18}{counts}", flush=True)
     print(f"times: {TIMES}")
     if args.json:
-        args.json.write_text(json.dumps(about() | {"rows": rows}, indent=1), encoding="utf-8")
+        about = {"device": f"cuda-sim with the layouts of an {H200.name}", "times": TIMES, "counts": COUNTS}
+        args.json.write_text(json.dumps(about | {"rows": rows}, indent=1), encoding="utf-8")
     return 0
 
 
