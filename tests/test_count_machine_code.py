@@ -3,8 +3,6 @@
 Tests `scripts/count_machine_code.py`.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Tests `.ci/run`, `.github/`, `CITATION.cff`, `constraints.txt`, `scripts/address
 `docs/repository.py`.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

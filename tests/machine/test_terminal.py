@@ -1,7 +1,5 @@
 """Styles are used only on terminals, and only on those that want them."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Identity, Flatten and Unflatten."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Tests `minirnn/proof/table.py`, `minirnn/proof/report.py`, `minirnn/proof/tolera
 and `tests/verified.py`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import json

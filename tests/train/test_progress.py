@@ -1,7 +1,5 @@
 """Progress is shown once, if a user is waiting."""
 
-from __future__ import annotations
-
 import io
 import sys
 import threading

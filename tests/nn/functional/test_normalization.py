@@ -1,7 +1,5 @@
 """layer_norm, rms_norm, normalize, cosine_similarity: float16, zeros."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """pad: against numpy.pad, too much padding."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
