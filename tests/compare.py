@@ -1,7 +1,5 @@
 """Comparisons whose errors name the first wrong element."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -2,8 +2,6 @@
 settings.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -3,8 +3,6 @@
 A parametrized case costs more than a millisecond before it begins; a case here costs nothing.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable

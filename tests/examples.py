@@ -1,7 +1,5 @@
 """The number of examples from Hypothesis: a few in the default run, all with ``--hypothesis-profile full``."""
 
-from __future__ import annotations
-
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 

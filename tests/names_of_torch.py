@@ -3,8 +3,6 @@
 `tests/golden/make_names.py` stores what torch returns, and `tests/lookup/test_lines_of_names.py` evaluates the lines.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

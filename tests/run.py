@@ -1,7 +1,5 @@
 """Distributing a test run over processes, its order, and the final report of tests not run."""
 
-from __future__ import annotations
-
 import gc
 import os
 import random

@@ -1,7 +1,5 @@
 """Test parameters that are partly left to ``pytest -m slow``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

@@ -3,8 +3,6 @@
 Tests `docs/`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import shutil

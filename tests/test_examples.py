@@ -3,8 +3,6 @@
 Tests `docs/examples/reverse_strings.py`; `docs/examples/lists_device` is tested in `tests/devices/test_own_device.py`.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Tests `minirnn/__init__.py`, `minirnn/train/`, `minirnn/io/atomic.py`, `minirnn/
 `minirnn/learn/sandbox/unlocked_child.py`. `tests/windows/sitecustomize.py` hides what is missing there.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -3,8 +3,6 @@
 Tests `docs/images/`, `docs/descriptions.py`, `scripts/social_card.py`.
 """
 
-from __future__ import annotations
-
 import re
 import runpy
 import struct

@@ -3,8 +3,6 @@
 Tests `docs/picture_scraper.py`.
 """
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from typing import Any

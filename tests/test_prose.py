@@ -3,8 +3,6 @@
 Tests `scripts/prose.py`.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Tests `.ci/run`, `.github/`, `CITATION.cff`, `constraints.txt`, `scripts/public_names.py` and `docs/repository.py`.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 Tests `README.md`, `docs/ops/README.md`, `CONTRIBUTING.md`, `docs/contributing.md`, `CHANGELOG.md` and `.ci/run`.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -3,8 +3,6 @@
 Tests `tests/run.py` and `tests/examples.py`.
 """
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from types import SimpleNamespace

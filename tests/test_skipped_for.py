@@ -3,8 +3,6 @@
 Tests `scripts/skipped_for.py`.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

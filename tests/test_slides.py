@@ -3,8 +3,6 @@
 Tests `scripts/slides.py`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -3,8 +3,6 @@
 Tests `tutorials/`.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -4,8 +4,6 @@ It has the options of `minirnn verify`. The tables of the documentation are made
 gets its own name in the table.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Mapping, Sequence

@@ -187,7 +187,7 @@ print("edge of chaos at the radius:", {s: f"{edge:.1f}" for s, edge in edges.ite
 # %%
 # Without inputs the edge is at the radius 1 (Sompolinsky, Crisanti and Sommers 1988). Inputs move the units to flatter
 # parts of tanh, so they move the edge to larger radii. Above it the rate grows more slowly than the radius: without
-# inputs it is 1.4 at the radius 3.
+# inputs the formula gives 1.37 at the radius 3.
 #
 # The radius can be completely misleading. Rotate a strictly triangular matrix. All its eigenvalues are zero, and
 # without tanh the gradient of 64 units is zero after 64 steps. Slopes destroy this cancellation:

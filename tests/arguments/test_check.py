@@ -3,8 +3,6 @@
 Tests `minirnn/arguments/check.py`, `minirnn/engine/operands.py` and `minirnn/ops/lstm_block/check.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

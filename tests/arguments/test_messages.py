@@ -1,7 +1,5 @@
 """Suggestions of what the user likely meant."""
 
-from __future__ import annotations
-
 import pytest
 
 from minirnn.arguments.messages import likely, meant, shown

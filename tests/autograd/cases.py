@@ -3,8 +3,6 @@
 `tests/golden/make_functions.py` runs them with torch and stores the results.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Tests `minirnn/autograd/products.py`, `minirnn/autograd/jacobians.py` and `minir
 calls are in `tests/hostile/calls_functions.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Tests `minirnn/autograd/kernels.py` and `minirnn/devices/sources.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Tests `minirnn/autograd/mapping.py` and `minirnn/autograd/trees.py`. More wrong 
 `tests/hostile/calls_functions.py`.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict, defaultdict, namedtuple
 from typing import Any
 

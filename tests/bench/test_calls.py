@@ -1,7 +1,5 @@
 """The timed calls compute the same in minirnn and in torch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

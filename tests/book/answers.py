@@ -1,7 +1,5 @@
 """The values of the answers of `docs/on_paper.md`: each function does what a chapter asks its readers to try."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

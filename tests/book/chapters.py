@@ -1,7 +1,5 @@
 """Runs a chapter once, and looks at the figures that it shows as a phone and a screen reader get them."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

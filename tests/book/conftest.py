@@ -1,7 +1,5 @@
 """What the tests of the book's claims share."""
 
-from __future__ import annotations
-
 import re
 from types import SimpleNamespace
 

@@ -15,8 +15,6 @@ A sentence is a claim if it has a number, a comparison or a word such as "domina
 are not bound. How many a page may have is in `test_sentences.py`, so a new claim needs a value.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Helpers of the worlds of the book: separate nodes, indices, gradients by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

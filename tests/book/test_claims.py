@@ -5,8 +5,6 @@ libraries and hardware are in `test_claims_machines.py`. Single sentences are bo
 (`sentences.py`).
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

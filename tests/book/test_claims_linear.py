@@ -1,7 +1,5 @@
 """The statements of the chapters 22 and 23, checked in them, as in `test_claims.py`. Tests `tutorials/`."""
 
-from __future__ import annotations
-
 from math import comb
 from types import SimpleNamespace
 

@@ -3,8 +3,6 @@
 `test_NN_...` is about chapter NN, whose names it gets after the chapter has run (`chapters.py`).
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers that `docs/derivations.md` states in words and in a table. Tests `docs/`."""
 
-from __future__ import annotations
-
 import math
 import re
 

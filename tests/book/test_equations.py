@@ -1,7 +1,5 @@
 """Each displayed equation is evaluated as it is printed, against the tape. Tests `tutorials/` and `docs/`."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Tests `docs/literature.py`, `docs/literature.bib`, `docs/bibliography.md`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

@@ -3,8 +3,6 @@
 Tests `docs/tracks.py`, `docs/moved.py` and the form of `tutorials/`.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of settings of `docs/practice.md` is that of the programs that it names. Tests `docs/practice.md`."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sentences of the chapters and pages are true of the values that they are bound to. Tests `tutorials/` and `docs/`."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -3,8 +3,6 @@
 Tests `docs/syllabus.md` and `docs/exam.md`.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

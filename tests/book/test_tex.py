@@ -4,8 +4,6 @@ Each equation of the book is made wrong in one place (a sign, a transposition, a
 false or have no meaning.
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the symbols of the book's equations are: values and gradients from the tape, in random sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Symbols of `docs/derivations.md` and of two examples in the chapters: the cost of a row, a network of one unit."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator

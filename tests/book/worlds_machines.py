@@ -1,7 +1,5 @@
 """Symbols of the chapters on libraries and hardware: counts of operations, bytes and numbers, and rounded sums."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

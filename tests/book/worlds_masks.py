@@ -1,7 +1,5 @@
 """Symbols of chapters 13 and 12: masks, zoneout, layer norm, and second derivatives."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

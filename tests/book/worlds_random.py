@@ -1,7 +1,5 @@
 """Symbols of the chapters on random Jacobians and on linear recurrences, and of the derivations that belong to them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Symbols of the chapters on checking gradients and on training, each with a separate tape."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Published cells that the gallery lacks, written from their papers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from minirnn import (

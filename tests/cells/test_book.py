@@ -4,8 +4,6 @@ Tests `minirnn/ops/cudnn_rnn/cells.py`, `minirnn/ops/lstm_block/cells.py`, `mini
 `minirnn/cells/by_hand.py`, `minirnn/cells/formulas.py`, `minirnn/cells/terms.py` and `minirnn/cells/text.py`.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -3,8 +3,6 @@
 Tests `minirnn/cells/compare.py` and `minirnn/cells/cell.py`.
 """
 
-from __future__ import annotations
-
 import types
 from typing import Any
 

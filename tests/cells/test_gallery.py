@@ -5,8 +5,6 @@ These steps are not made from the cells. Gates of a cell have a bias each; biase
 Tests `docs/examples/cells/`, `docs/cell_gallery.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 Tests `minirnn/cells/plan.py` and `minirnn/cells/derive.py`.
 """
 
-from __future__ import annotations
-
 from math import inf
 
 import numpy as np

@@ -3,8 +3,6 @@
 Tests `minirnn/cells/formulas.py`, `minirnn/cells/text.py` and `minirnn/cells/terms.py`.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Tests `minirnn/cells/linear.py`, `minirnn/cells/derive.py`, `minirnn/cells/formu
 `minirnn/devices/cpu/sequence/`.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

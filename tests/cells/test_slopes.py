@@ -3,8 +3,6 @@
 Tests `minirnn/cells/slopes.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Tests `minirnn/cells/trace.py`, `minirnn/cells/expr.py` and `minirnn/cells/rules.py`.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

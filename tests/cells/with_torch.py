@@ -4,8 +4,6 @@ A cell's function is run on torch's Tensors with torch's functions, and torch di
 provides the names of the parameters.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import types
 from collections.abc import Callable, Mapping

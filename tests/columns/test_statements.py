@@ -4,8 +4,6 @@ Tests `docs/columns/statements.py`, `docs/columns/cuts.py`, `docs/columns/parts.
 `minirnn/explain/sources.py`.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`minirnn bench`: it measures what it says; speed is not tested."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command line: where it prints what, and its exit status."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -5,8 +5,6 @@ Tests `minirnn/commands/arguments.py`, `minirnn/commands/bench.py`, `minirnn/com
 `minirnn/commands/doctor.py`.
 """
 
-from __future__ import annotations
-
 import argparse
 import platform
 import re

@@ -1,7 +1,5 @@
 """`minirnn convert`: files in, files out, one line for every mistake."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

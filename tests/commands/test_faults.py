@@ -3,8 +3,6 @@
 Tests `minirnn/commands/cli.py`, with `minirnn/train/checkpoint.py` and `minirnn/train/sample.py`.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """The commands of the course: learn init, check, hint, show, reset, grade, course."""
 
-from __future__ import annotations
-
 import json
 import stat
 import sys

@@ -1,7 +1,5 @@
 """``minirnn sample``: its output for every kind of model of ``minirnn train``, and its errors."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """``minirnn train``: its files, its output, and its messages about mistakes."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

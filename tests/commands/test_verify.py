@@ -1,7 +1,5 @@
 """``minirnn verify``: its options, its exit status, and what it says about mistakes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 Tests `minirnn/data/loader.py`.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict, namedtuple
 from types import MappingProxyType
 from typing import Any

@@ -1,7 +1,5 @@
 """Datasets, random_split, and the samplers: which indices they yield, how often, and in which order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

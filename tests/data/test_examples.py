@@ -3,8 +3,6 @@
 Tests `minirnn/data/` and `minirnn/nn/utils/rnn.py`.
 """
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import pkgutil

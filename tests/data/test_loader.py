@@ -1,7 +1,5 @@
 """DataLoader: batches, orders, lengths, several passes at once, and errors that name the example."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

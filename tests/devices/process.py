@@ -1,7 +1,5 @@
 """A separate Python process for tests: with Ctrl-C, forks, no compiler or little memory."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The host versions of the optional primitives, and a device that has no others."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from minirnn.devices import host_math

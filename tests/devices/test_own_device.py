@@ -3,8 +3,6 @@
 Tests `minirnn/devices/registry.py` and `minirnn/devices/base.py`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """How float32 matrices are multiplied: a thread's setting, products of the simulated device, and the backward pass."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

@@ -6,8 +6,6 @@ Tests `minirnn/devices/cpu/primitives.py`, `minirnn/devices/cuda/device.py` and
 `minirnn/devices/cuda/launch/primitives/`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

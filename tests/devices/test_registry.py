@@ -1,7 +1,5 @@
 """Devices: registering, choosing a default, plug-ins, and the requirements of a Device subclass."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import threading
 from collections.abc import Iterator

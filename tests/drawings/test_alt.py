@@ -3,8 +3,6 @@
 Tests `docs/drawings/alt.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.figure import Figure
 

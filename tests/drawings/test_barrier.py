@@ -3,8 +3,6 @@
 Tests `docs/drawings/barrier.py`.
 """
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest

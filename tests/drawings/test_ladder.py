@@ -3,8 +3,6 @@
 Tests `docs/drawings/ladder.py` and `minirnn/viz/ladder_schematic.py`.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Tests `docs/drawings/phone_layout.py` and `docs/drawings/dark.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb

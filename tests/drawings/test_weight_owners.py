@@ -3,8 +3,6 @@
 Tests `docs/drawings/weight_owners.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Helpers of the engine's tests: leaves, two ops with several outputs, and ops by what their backward needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Anomaly mode names the line of the forward pass whose gradient has the first NaN."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

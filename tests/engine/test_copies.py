@@ -1,7 +1,5 @@
 """Copies and pickles of Tensors and Parameters."""
 
-from __future__ import annotations
-
 import copy
 import multiprocessing
 import pickle

@@ -1,7 +1,5 @@
 """Constructors of Tensors: torch's values, shapes, dtypes and defaults."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -3,8 +3,6 @@
 Tests `minirnn/engine/hooks.py`, `minirnn/engine/tensor.py` and `minirnn/engine/backward.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

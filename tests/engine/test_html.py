@@ -1,7 +1,5 @@
 """The HTML for notebooks: facts and colored cells, small for any array, and without active content."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 import numpy as np

@@ -3,8 +3,6 @@
 Tests `minirnn/engine/tape.py` and `minirnn/engine/backward.py`.
 """
 
-from __future__ import annotations
-
 import gc
 import threading
 import weakref

@@ -1,7 +1,5 @@
 """One stream of random numbers: the same seed gives the same numbers."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

@@ -1,7 +1,5 @@
 """rand, randn, randint, randperm: shapes, ranges, distributions, one stream for all devices."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

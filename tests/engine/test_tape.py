@@ -1,7 +1,5 @@
 """The tape: when it records, in which thread, how it notices changed values, and its order."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

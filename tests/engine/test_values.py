@@ -3,8 +3,6 @@
 Tests `minirnn/engine/values.py`.
 """
 
-from __future__ import annotations
-
 import copy
 import pickle
 

@@ -3,8 +3,6 @@
 Tests `minirnn/engine/writing.py`, `minirnn/ops/primitives/in_place.py` and `minirnn/ops/primitives/indexing.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ python -m tests.golden.make_recurrent             # in the root of the repositor
 python -m tests.golden.make_recurrent --check     # prints differences, and writes nothing
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path

@@ -3,8 +3,6 @@
 Run ``python -m tests.golden.make_names [--check]``.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -4,8 +4,6 @@ Tests `scripts/gpu/evidence.py`, `scripts/gpu/alive.py`, `scripts/gpu/ratios.py`
 `scripts/gpu/latencies.cu`, `scripts/gpu/carried.py`, `scripts/gpu/profiled.py` and `scripts/gpu/tables.py`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

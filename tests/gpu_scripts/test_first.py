@@ -4,8 +4,6 @@ Tests `scripts/gpu_first.sh`, with a stand-in for Python that records its argume
 on the stand-in GPU.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

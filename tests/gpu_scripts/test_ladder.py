@@ -3,8 +3,6 @@
 Tests `scripts/gpu/ladder.py`.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Central differences and the comparison with them, against values computed by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

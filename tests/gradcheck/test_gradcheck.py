@@ -1,7 +1,5 @@
 """gradcheck finds wrong gradients, says where they are, and accepts right ones: a row of `CHECKS` is one check."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from collections import namedtuple

@@ -1,7 +1,5 @@
 """What gradcheck reports, to the letter: the worst input, the ratio that decides it, the texts."""
 
-from __future__ import annotations
-
 from math import inf, nan
 
 from minirnn.gradcheck.report import InputReport, Report, ratio

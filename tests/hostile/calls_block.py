@@ -1,7 +1,5 @@
 """Wrong calls of the LSTM and GRU block ops."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.hostile.table import rows

@@ -1,7 +1,5 @@
 """Wrong calls of `cell`, of its functions, and of its layers. Wrong steps are in `tests/cells/test_trace.py`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import minirnn as mr

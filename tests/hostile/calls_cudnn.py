@@ -1,7 +1,5 @@
 """Wrong calls of the CudnnRNN family: forward, backprop, parameter buffers, the objects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

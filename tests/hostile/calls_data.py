@@ -1,7 +1,5 @@
 """Wrong calls of data: texts, vocabularies, batches, tasks; what makes batches of samples."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from minirnn import data

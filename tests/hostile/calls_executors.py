@@ -1,7 +1,5 @@
 """Wrong calls of executors: texts that name none, and functions that cannot be called."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

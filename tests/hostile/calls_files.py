@@ -1,7 +1,5 @@
 """Wrong calls of io: checkpoints, weight files, converters."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

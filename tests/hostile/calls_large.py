@@ -1,7 +1,5 @@
 """Wrong arguments that are large: the message stays short."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from minirnn import nn

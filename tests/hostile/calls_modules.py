@@ -1,7 +1,5 @@
 """Wrong calls of the methods of all modules, of containers, of nn.init and of nn.utils."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from minirnn import nn

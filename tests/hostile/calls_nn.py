@@ -1,7 +1,5 @@
 """Wrong calls of modules and losses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from minirnn import nn

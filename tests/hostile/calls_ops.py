@@ -1,7 +1,5 @@
 """Wrong calls of the primitive ops: those in the rows of `tests/ops/table.py`."""
 
-from __future__ import annotations
-
 from tests.ops.table import ROWS as OPS
 from tests.ops.wrong import wrong_calls
 

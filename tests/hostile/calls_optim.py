@@ -1,7 +1,5 @@
 """Wrong calls of load_state_dict and of optimizers: state that belongs to something else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

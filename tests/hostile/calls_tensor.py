@@ -1,7 +1,5 @@
 """Wrong calls of tensors and what makes them, of a loss, the tape, gradcheck, devices and the random stream."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

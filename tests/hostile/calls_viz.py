@@ -1,7 +1,5 @@
 """Wrong calls of the pictures."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

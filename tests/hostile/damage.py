@@ -1,7 +1,5 @@
 """Damaged files: bytes changed, cut, inserted and removed, and false safetensors headers. All drawn from a seed."""
 
-from __future__ import annotations
-
 import json
 import struct
 from typing import Any

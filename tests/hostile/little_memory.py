@@ -1,7 +1,5 @@
 """A fixture under which a huge allocation fails, as it does on a small machine."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

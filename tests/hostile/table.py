@@ -19,8 +19,6 @@ A line that ends with the arrow continues on the next one. There are two kinds o
         nonlinearity: an option among 'tanh', 'relu'
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ docs/determinism.md has the promise and its limits. Resuming is in test_faults.p
 test_threads_and_forks.py.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A full disk leaves the older file. `tests/io/test_atomic.py` also has closed folders and concurrent writers."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator

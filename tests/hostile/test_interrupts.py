@@ -1,7 +1,5 @@
 """Ctrl-C at any moment: training resumes with the same bits, and the state of the library stays consistent."""
 
-from __future__ import annotations
-
 import gc
 import os
 import random

@@ -1,7 +1,5 @@
 """Malicious files: their code never runs, their names lead nowhere, and they take no more memory than their size."""
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Training steps leave nothing behind: no object, no memory, no thread."""
 
-from __future__ import annotations
-
 import gc
 import os
 import threading

@@ -1,7 +1,5 @@
 """Several threads, each with its own tape and device, and forked processes compute the same bits as one."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Every public function, called wrongly in many ways: the message says what is wrong, and nothing changes."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 from collections.abc import Callable

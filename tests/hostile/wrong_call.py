@@ -1,7 +1,5 @@
 """A wrong call must say what it got and what was expected, and change nothing."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from collections.abc import Callable, Mapping, Sequence

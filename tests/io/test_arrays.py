@@ -1,7 +1,5 @@
 """Weight files of other programs: their contents, byte by byte, and the limits."""
 
-from __future__ import annotations
-
 import json
 import struct
 import zipfile

@@ -1,7 +1,5 @@
 """`convert` and files: the passport, settings that contradict each other, notes, and files of other programs."""
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

@@ -3,8 +3,6 @@
 Tests `minirnn/io/arrays.py`.
 """
 
-from __future__ import annotations
-
 import io
 import warnings
 from pathlib import Path

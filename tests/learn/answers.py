@@ -1,7 +1,5 @@
 """Answers for tests: the reference with changes, or any text, checked with small limits."""
 
-from __future__ import annotations
-
 import inspect
 import textwrap
 from dataclasses import replace

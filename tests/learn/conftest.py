@@ -1,7 +1,5 @@
 """Fixtures shared by the tests of the course."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Tests `minirnn/learn/catalog/cells.py` and `minirnn/learn/formulas/cells.py`.
 """
 
-from __future__ import annotations
-
 import inspect
 import textwrap
 from typing import Any

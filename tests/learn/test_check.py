@@ -1,7 +1,5 @@
 """Checking an exercise: the message and line for every kind of wrong answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

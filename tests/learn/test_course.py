@@ -1,7 +1,5 @@
 """Courses and their folders: what is read, what is rejected, and that no student's work is lost."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The map of a course shows every exercise once, and whether it is passed, open or later."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """CUDA kernels written by students: reports of the simulator are shown, and its counts can cost points."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.learn.answers import COURSE, checked, solution

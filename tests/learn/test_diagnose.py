@@ -3,8 +3,6 @@
 Tests `minirnn/learn/diagnose.py` and `minirnn/learn/catalog/`.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import itertools

@@ -1,7 +1,5 @@
 """Exported graders run only their own files, whatever is in a student's checkout."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -4,8 +4,6 @@ Tests `minirnn/learn/check.py`, `minirnn/learn/calls.py`, `minirnn/learn/catalog
 `minirnn/learn/catalog/history.py`.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from minirnn.learn.check import same_text

@@ -1,7 +1,5 @@
 """The messages about failing hidden cases describe their kind, and nothing about their numbers."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

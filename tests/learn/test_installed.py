@@ -3,8 +3,6 @@
 Tests `pyproject.toml`, `minirnn/learn/plugin.py` and `minirnn/learn/course.py` with the wheel that users install.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The same wrong numbers are diagnosed once, and others are diagnosed anew."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

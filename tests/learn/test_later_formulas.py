@@ -5,8 +5,6 @@ Tests `minirnn/learn/formulas/losses.py`, `minirnn/learn/formulas/layers.py`, `m
 modules of the same names in `minirnn/learn/catalog/`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,8 +5,6 @@ Tests `minirnn/learn/diagnose.py`, `minirnn/learn/diagnose_cuda.py`, `minirnn/le
 `tests/learn/mistakes/`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

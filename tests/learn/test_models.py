@@ -1,7 +1,5 @@
 """The capstone: gradients are judged first, training only if they are right, and only models with memory pass."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The pytest plugin: plain pytest in a course folder, and its features for teachers' own exercises."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -6,8 +6,6 @@ Tests `minirnn/learn/repair.py`, `minirnn/learn/cause.py`, `minirnn/learn/interm
 `minirnn/learn/sandbox/own_statements.py` and `minirnn/learn/sandbox/own_reach.py`.
 """
 
-from __future__ import annotations
-
 import ast
 
 import numpy as np

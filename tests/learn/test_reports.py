@@ -1,7 +1,5 @@
 """The reports have exactly the fields that the platforms publish."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import hashlib

@@ -3,8 +3,6 @@
 Tests `minirnn/learn/catalog/ranks.py`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@ Tests `minirnn/learn/teacher_exercise.py`, `minirnn/learn/new_exercise.py`, `min
 course, `minirnn/learn/verify.py`.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

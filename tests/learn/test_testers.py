@@ -3,8 +3,6 @@
 Tests `minirnn/learn/testers.py` and `minirnn/learn/wrong_backward.py`.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """`minirnn learn` in a terminal: saved files are checked, and keys give a hint or another exercise."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -4,8 +4,6 @@ Tests `minirnn/learn/diagnose.py`, `minirnn/learn/by_output.py`, `minirnn/learn/
 `minirnn/learn/check.py` on the answers of `tests/learn/mistakes/whole`.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.learn.answers import COURSE, checked

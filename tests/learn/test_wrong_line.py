@@ -3,8 +3,6 @@
 Tests `minirnn/learn/wrong_line.py`.
 """
 
-from __future__ import annotations
-
 import ast
 
 import numpy as np

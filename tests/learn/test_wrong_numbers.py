@@ -3,8 +3,6 @@
 Tests `minirnn/learn/wrong_numbers.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

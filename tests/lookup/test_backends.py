@@ -1,7 +1,5 @@
 """Settings that programs written for torch make at the start."""
 
-from __future__ import annotations
-
 import minirnn as mr
 import minirnn.backends.cudnn as cudnn
 

@@ -1,7 +1,5 @@
 """Packages that few programs need are imported on first use, without visible differences."""
 
-from __future__ import annotations
-
 import os
 import pydoc
 import subprocess

@@ -3,8 +3,6 @@
 Tests `minirnn/lookup/pointers.py`. The values are torch's, stored by `tests/golden/make_names.py`.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Tests `minirnn/lookup/at_the_top.py`, `minirnn/lookup/cuda.py`, `minirnn/lookup/
 `minirnn/ops/primitives/numpy_functions.py`.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import math

@@ -1,7 +1,5 @@
 """The description of this machine, and how the user starts programs on it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

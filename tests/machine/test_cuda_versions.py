@@ -4,8 +4,6 @@ Tests `minirnn/machine/cuda_versions.py`. `tests/devices/cuda/gpu/test_combinati
 stand-in GPU.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from minirnn.machine import cuda_versions, toolchain

@@ -1,7 +1,5 @@
 """The doctor's findings are true, also on machines unlike this one."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 

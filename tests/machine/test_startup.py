@@ -1,7 +1,5 @@
 """Ctrl-C while the command imports its modules prints no traceback; in a user's program nothing changes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

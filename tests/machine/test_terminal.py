@@ -1,7 +1,5 @@
 """Styles and lines about work are only shown on terminals, and only on those that want them."""
 
-from __future__ import annotations
-
 import io
 import sys
 

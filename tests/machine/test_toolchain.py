@@ -2,8 +2,6 @@
 machines.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Callable

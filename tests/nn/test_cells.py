@@ -1,7 +1,5 @@
 """RNNCell, GRUCell and LSTMCell are steps of their layers, whose stored values are torch's: layouts, draws, shapes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

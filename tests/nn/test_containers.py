@@ -1,7 +1,5 @@
 """Sequential, ModuleList and ModuleDict: used like lists and dicts. Names are in test_twin_programs."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections import OrderedDict

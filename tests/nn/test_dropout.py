@@ -1,7 +1,5 @@
 """Dropout: its share, its scale, its gradient, and that it draws the same in every dtype."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Embedding: its table, its row of padding, where it lives; the values are in `functional/test_stored.py`."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """GRUBlockCell is its op with the parameters of the cell."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import minirnn as mr

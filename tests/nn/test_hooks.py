@@ -1,7 +1,5 @@
 """Hooks of modules: what torch's programs do not show."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import Any

@@ -3,8 +3,6 @@
 The stored values are described in tests/golden/modules/README.md.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path

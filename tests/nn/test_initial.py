@@ -1,7 +1,5 @@
 """Initial values of all layers: one seed, every dtype, the documented bounds; and invalid sizes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Linear: its dtype and its formula; the stored values of torch are in `functional/test_stored.py`."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The messages of load_state_dict if names or shapes do not fit: a likely cause, but only if it is one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

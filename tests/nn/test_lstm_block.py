@@ -1,7 +1,5 @@
 """LSTMBlockCell and LSTMBlockFusedCell: state handling and masking around the ops."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

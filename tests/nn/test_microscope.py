@@ -3,8 +3,6 @@
 Tests `minirnn/nn/microscope.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

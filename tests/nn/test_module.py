@@ -1,7 +1,5 @@
 """Module: finding, naming, saving, loading, switching and moving. What is inside is in test_module_members."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A class with declared options has a constructor, attributes, and the arguments of its function."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import Any

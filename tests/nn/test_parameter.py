@@ -1,7 +1,5 @@
 """Parameter: a leaf that can be moved, copied and frozen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """nn.RNN, nn.GRU and nn.LSTM are torch's: outputs, all gradients, state dicts, packed sequences."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The regularization options of nn.RNN, GRU and LSTM: the random draws, their order, and what the masks multiply."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

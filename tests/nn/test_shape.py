@@ -1,7 +1,5 @@
 """Identity and Flatten."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

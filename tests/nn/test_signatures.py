@@ -3,8 +3,6 @@
 Tests `minirnn/nn`.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 from functools import reduce

@@ -1,7 +1,5 @@
 """The state of an LSTM is read by its names, never by the order of a pair that has names; cells name an exchange."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from typing import Any
 

@@ -4,8 +4,6 @@ Tests `minirnn/nn/module_members.py`, `minirnn/nn/hooks.py` and `minirnn/nn/cont
 `tests/golden/make_modules.py` has stored.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random inputs of the block ops. Imported by the tests next to it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

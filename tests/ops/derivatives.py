@@ -1,7 +1,5 @@
 """Derivatives of any order of a loss along given directions, by the tape and by differences. For the tests here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

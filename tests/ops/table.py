@@ -6,8 +6,6 @@ is all that an op of one operand needs: values in three dtypes, gradients, secon
 devices, names, copies and the usual wrong calls follow. `In` draws an input, `C` is a call, `corner` a result by hand.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from math import inf, nan

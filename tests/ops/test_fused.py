@@ -5,8 +5,6 @@ Tests `minirnn/ops/fused.py` and, with `tests/ops/test_verified.py`, `minirnn/op
 `minirnn/ops/lstm_block/nodes.py`, `minirnn/ops/lstm_block/sequence.py` and `minirnn/ops/gru_block/cell.py`.
 """
 
-from __future__ import annotations
-
 import inspect
 from dataclasses import replace
 from functools import cache, partial

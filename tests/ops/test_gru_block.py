@@ -1,7 +1,5 @@
 """GRUBlockCell: the mistakes in the formulas published for its gradient."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """cross_entropy: its kernels and its composition, one row by hand, targets. `tests/peers` has torch's values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

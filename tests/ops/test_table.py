@@ -3,8 +3,6 @@
 Tests `minirnn/ops/primitives/`, `minirnn/engine/operands.py` and the primitives of every device.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 import operator

@@ -3,8 +3,6 @@
 Tests `minirnn/ops/primitives/combined.py` and `minirnn/ops/primitives/selection.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

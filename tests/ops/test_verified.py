@@ -7,8 +7,6 @@ cases. The other devices take every fourth comparison. Derivatives are compared 
 Tests `minirnn/ops/` and the cases of `minirnn/proof/cases/`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

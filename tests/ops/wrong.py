@@ -1,7 +1,5 @@
 """The wrong calls of a row: those that it lists, and those that follow from what kind of op it is."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The cases of the tests of optimizers and schedules, run in minirnn and, for the stored values, in torch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """LBFGS and ASGD against torch. Tests `lbfgs.py`, `line_search.py` and `asgd.py`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Schedules: the step sizes that torch writes, saving, resuming."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import itertools

@@ -3,8 +3,6 @@
 Tests `minirnn/optim/optimizer.py` and `minirnn/optim/groups.py`.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 import pickle

@@ -3,8 +3,6 @@
 Tests `minirnn/optim/lr_scheduler`. All numbers are computed by hand and exact in binary.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any

@@ -3,8 +3,6 @@
 Tests `minirnn/optim/settings.py`, `minirnn/optim/groups.py`, `minirnn/optim/state.py` and `minirnn/optim/optimizer.py`.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from typing import Any

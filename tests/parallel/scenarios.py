@@ -3,8 +3,6 @@
 mpiexec -n 3 python -m tests.parallel.scenarios [NAME ...]
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import zlib

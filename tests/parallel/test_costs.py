@@ -1,7 +1,5 @@
 """The cost model, against counting the messages one by one."""
 
-from __future__ import annotations
-
 import pytest
 
 from minirnn.parallel.costs import ALGORITHMS, Network, halving, parameter_server, ring, tree

@@ -3,8 +3,6 @@
 Tests `minirnn/parallel/data_parallel.py` and `minirnn/parallel/buckets.py`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

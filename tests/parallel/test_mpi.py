@@ -3,8 +3,6 @@
 Tests `minirnn/parallel/mpi.py`.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -3,8 +3,6 @@
 Tests `minirnn/parallel/world.py`, `minirnn/parallel/threads.py` and `minirnn/parallel/communicator.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The second table of docs/disagreements.md: where results of minirnn differ from torch's on torch's own samples."""
 
-from __future__ import annotations
-
 import re
 from fnmatch import fnmatchcase
 from functools import cache

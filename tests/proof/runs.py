@@ -1,7 +1,5 @@
 """Runs of ``python -m tests.verified`` for tests, and helpers to read them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Comparisons with stored values of other libraries, the golden files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial

@@ -1,7 +1,5 @@
 """The stored table holds, and nothing disappears from it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A user's own op and own cell are proven on every device, and mistakes are found."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Tests `minirnn/proof/table.py`, `minirnn/proof/report.py`, `minirnn/proof/tolerance.py` and `tests/verified.py`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import json

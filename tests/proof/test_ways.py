@@ -1,7 +1,5 @@
 """Wrong ops fail in every way of verification that should notice them."""
 
-from __future__ import annotations
-
 import gc
 import re
 from collections.abc import Callable

@@ -5,8 +5,6 @@ sizes, an index) follow from the shapes, so every program runs; a step whose ope
 libraries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod

@@ -3,8 +3,6 @@
 `tests/ops/test_verified.py` compares second derivatives with those of the compositions.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

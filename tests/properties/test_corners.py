@@ -1,8 +1,6 @@
 """Corners of the backward formulas that no other test covered: each was found by a surviving mutant (see
 `scripts/kill_power.py`) or by the measurement of branch coverage."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

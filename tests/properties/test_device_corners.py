@@ -1,7 +1,5 @@
 """Corners of the devices that were untested according to branch coverage: arrays, the simulator, the tools."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

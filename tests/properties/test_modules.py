@@ -1,7 +1,5 @@
 """A second derivative through a whole model. `tests/peers` compares those of each module with torch."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """scripts/kill_power.py changes one thing at a time, and distinguishes killed mutants from surviving ones."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Properties of every fused op for any sizes, attributes and values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import hypothesis

@@ -1,7 +1,5 @@
 """Random graphs of primitives: values, first and second derivatives, against torch and against differences."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import hypothesis

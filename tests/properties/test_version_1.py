@@ -3,8 +3,6 @@
 `tests/golden/make_version_1.py` wrote them.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

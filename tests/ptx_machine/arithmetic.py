@@ -4,8 +4,6 @@ Source: PTX ISA, chapter "Instruction Set". ``approx`` instructions are computed
 bits differ from a GPU's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tests.ptx_machine.operands import Operands, bits, c_type

@@ -3,8 +3,6 @@
 Each result is kept on disk under a fingerprint of all that it depends on.
 """
 
-from __future__ import annotations
-
 import functools
 import platform
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Tests that require compiling with nvcc run only in the CI stage `ptx`, which requests them with ``--devices ptx``."""
 
-from __future__ import annotations
-
 import pytest
 
 

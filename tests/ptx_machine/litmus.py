@@ -5,8 +5,6 @@ A thread is a text of PTX instructions. ``[x]``, ``[y]``, ``[z]`` are separate p
 the PTX ISA, chapter "Memory Consistency Model"; the names of the shapes are those of the literature.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Source: PTX ISA, chapters "Instruction Set" and "Memory Consistency Model" (orders and scopes).
 """
 
-from __future__ import annotations
-
 import re
 
 from tests.ptx_machine.operands import Operands, bits, c_type

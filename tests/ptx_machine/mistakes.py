@@ -1,7 +1,5 @@
 """Planted mistakes: changes of a kernel's text, of nvcc's PTX, or of what the host does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

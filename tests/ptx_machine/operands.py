@@ -1,7 +1,5 @@
 """Operands of PTX instructions as C++: registers, constants, names of variables, special registers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The options of the machine: the architecture for nvcc, the seed, the weakness of memory."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

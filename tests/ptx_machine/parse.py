@@ -3,8 +3,6 @@
 Syntax: PTX ISA, chapters "Syntax" and "Directives". Syntax that nvcc never writes is not supported.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@
 with what is noted here; ``--write`` writes the table `PLANTED.md` from that.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

@@ -4,8 +4,6 @@
 lines and runs nothing. The questions and answers: `docs/appendix/puzzles.md`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ Tests `tests/ptx_machine/driver.py`, `tests/ptx_machine/build.py`, `tests/ptx_ma
 `tests/ptx_machine/runtime/`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -4,8 +4,6 @@ Tests `minirnn/devices/cuda/kernels/` and `tests/ptx_machine/translate.py`. Many
 ``--devices ptx``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

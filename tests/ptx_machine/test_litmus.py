@@ -3,8 +3,6 @@
 Tests `tests/ptx_machine/runtime/`, by the table in `tests/ptx_machine/litmus.py`.
 """
 
-from __future__ import annotations
-
 import pytest
 
 import minirnn as mr

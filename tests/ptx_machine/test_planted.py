@@ -4,8 +4,6 @@ Tests `tests/ptx_machine/mistakes.py`, `tests/ptx_machine/planted.py`, `tests/pt
 `tests/ptx_machine/PLANTED.md`.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.devices.cuda.sim import test_students as students

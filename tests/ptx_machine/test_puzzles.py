@@ -4,8 +4,6 @@ Tests `tests/ptx_machine/puzzles.py`. Here a judge has one run, and the PTX mach
 `tests/ptx_machine/test_planted.py` has all of them.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

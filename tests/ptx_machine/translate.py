@@ -1,7 +1,5 @@
 """A kernel of a PTX program as a C++ file over `runtime/ptx.h`: registers become variables, labels remain labels."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

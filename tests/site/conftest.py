@@ -4,8 +4,6 @@ Tests run when ``docs/_build/html`` exists (``python -m sphinx -W -b html docs d
 installed.
 """
 
-from __future__ import annotations
-
 import functools
 import http.server
 import shutil

@@ -1,7 +1,5 @@
 """The values that the playground shows, computed by minirnn's own cells and tape."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One page of each kind, in both themes, has no serious violation of the rules for accessible pages. Tests `docs/`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ Tests `docs/install_cell.py`, `docs/repository.py`, `docs/chapter_text.py`, the 
 when it is built), and `minirnn/viz/display.py` in a notebook.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ together.
 Tests `docs/op_columns.py`, `docs/source_pages.py` and `docs/_static/op_columns.js`.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Tests `docs/_static/playground/`, `docs/sliders.py` and `docs/playground_weights.py`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any

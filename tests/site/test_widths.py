@@ -3,8 +3,6 @@
 Each page is loaded once and shown at three widths.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The entry point that the generated libraries call."""
 
-from __future__ import annotations
-
 import _thread
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """The functions of cuBLAS that minirnn uses, by NumPy. Matrices are in column-major order there."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The driver API: the device, the primary context, errors in words."""
 
-from __future__ import annotations
-
 import ctypes
 
 from tests.stand_in_gpu import machine as m

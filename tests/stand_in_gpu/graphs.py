@@ -1,7 +1,5 @@
 """The driver API: captures and graphs."""
 
-from __future__ import annotations
-
 from tests.stand_in_gpu import machine as m
 from tests.stand_in_gpu.machine import Failed, write64
 from tests.stand_in_gpu.queues import Noted

@@ -3,8 +3,6 @@
 python libraries.py          prints the folder with the libraries, which is made anew when this file or PyCUDA changes
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """The state of the stand-in GPU: handles, contexts, memory, and the errors that it finds."""
 
-from __future__ import annotations
-
 import collections
 import ctypes
 import itertools

@@ -2,8 +2,6 @@
 visible effect.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 

@@ -1,7 +1,5 @@
 """The driver API: modules, kernels, launches."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import struct

@@ -3,8 +3,6 @@
 With ``STAND_IN_GPU_NVCC=/path/to/nvcc`` the real nvcc compiles too, and where it fails this one fails.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

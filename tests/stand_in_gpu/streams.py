@@ -1,7 +1,5 @@
 """The driver API: streams, events, waiting."""
 
-from __future__ import annotations
-
 import ctypes
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tiny runs of ``minirnn train`` for tests, stopped and observed as needed."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

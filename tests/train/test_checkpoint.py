@@ -3,8 +3,6 @@
 Tests `minirnn/train/training.py` and `minirnn/train/run.py`.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable

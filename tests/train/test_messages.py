@@ -1,7 +1,5 @@
 """The line about the device `native` at the end of a run on `cpu`. Tests `minirnn/train/messages.py`."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

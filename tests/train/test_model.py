@@ -1,7 +1,5 @@
 """The character model and the measured gradient flow."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

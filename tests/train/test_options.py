@@ -1,7 +1,5 @@
 """An option that contradicts the run to resume is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

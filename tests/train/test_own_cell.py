@@ -3,8 +3,6 @@
 Tests `minirnn/nn/own/file.py` with the commands that read it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

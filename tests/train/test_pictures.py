@@ -1,7 +1,5 @@
 """The pictures and the sample show the measured and written values."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

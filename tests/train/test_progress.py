@@ -1,6 +1,5 @@
 """Progress says how long the rest will take."""
 
-from __future__ import annotations
 
 import pytest
 

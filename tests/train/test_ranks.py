@@ -3,8 +3,6 @@
 Tests `minirnn/train/ranks.py`, `minirnn/train/run.py` and `minirnn/commands/train.py`.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A run resumes exactly where it stopped, for any cause."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The text of a model follows its scores, and sampling has no side effects."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

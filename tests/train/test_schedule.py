@@ -1,7 +1,5 @@
 """The optimizer and the schedule of a run, and their exact resumption."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Ranks are threads here. Tests `minirnn/train/shards.py`, `minirnn/train/training.py` and `minirnn/engine/random.py`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One training run in numbers: against the same training in torch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Every gate of every unit is in its row and column."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from minirnn.viz import gate_map

@@ -5,8 +5,6 @@ New baselines, after looking at them: ``pytest tests/viz/test_images.py --mpl-ge
 Tests `minirnn/viz/`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

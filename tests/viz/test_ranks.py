@@ -1,7 +1,5 @@
 """Pictures of ranks agree with the recorded events and with the cost model."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from minirnn import parallel, viz

@@ -1,7 +1,5 @@
 """Jacobians from state to state, and the share of each step in the gradient of a weight."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import minirnn as mr

@@ -1,7 +1,5 @@
 """Colors follow the states, the text survives as it is, and it can be read on its colors."""
 
-from __future__ import annotations
-
 import html
 import re
 import warnings

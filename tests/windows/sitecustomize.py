@@ -5,8 +5,6 @@ Python imports this file at its start. minirnn, and the program that is run, get
 standard library; the library itself and other packages keep the real ones.
 """
 
-from __future__ import annotations
-
 import builtins
 import os
 import select

@@ -1,7 +1,5 @@
 """Layers of custom cells with random weights, for the tests of devices. `tests/nn/own/test_layer.py` has torch's."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import pi
 from typing import Any

@@ -1,7 +1,5 @@
 """The counting device: the wrapped device computes the same, and the counts are those of the formulas."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import partial

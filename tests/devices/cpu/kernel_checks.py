@@ -1,7 +1,5 @@
 """Comparison and awkward array layouts for the tests of the CPU kernels next to it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ Tests `minirnn/devices/cpu/primitives.py`, `minirnn/devices/cpu/elementwise.py`,
 `minirnn/devices/cpu/adam.py`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

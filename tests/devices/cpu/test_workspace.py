@@ -1,7 +1,5 @@
 """Memory is never recycled while an array uses it, and always afterwards."""
 
-from __future__ import annotations
-
 import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -3,8 +3,6 @@
 The fixture and the comparison are shared by the tests of `launch/`. Sizes leave blocks and warps partly filled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The arguments of a launch lie in memory as a C compiler lays them out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

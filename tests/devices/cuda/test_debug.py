@@ -3,8 +3,6 @@
 The GPU is a fast simulator, which overlooks what check mode reports.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The CUDA devices beyond the contract: views, layouts, clear errors, memory, one compilation per kernel."""
 
-from __future__ import annotations
-
 import gc
 from typing import Any
 

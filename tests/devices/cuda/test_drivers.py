@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/sim/driver.py` and `minirnn/devices/cuda/gpu/driver.py`.
 """
 
-from __future__ import annotations
-
 import gc
 import threading
 from itertools import product

@@ -1,7 +1,5 @@
 """A block that missed a message is found before a result or a gradient is used, and not at each launch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

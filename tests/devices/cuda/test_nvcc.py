@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/kernels/` and `minirnn/devices/cuda/launch/sources.py`.
 """
 
-from __future__ import annotations
-
 import functools
 import shutil
 import subprocess

@@ -4,8 +4,6 @@ training, and never use wrong arrays.
 Tests `minirnn/devices/cuda/recordings.py` and `minirnn/devices/cuda/program.py`.
 """
 
-from __future__ import annotations
-
 import gc
 from itertools import count
 from types import SimpleNamespace

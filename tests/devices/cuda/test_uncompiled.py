@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/uncompiled.py`.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter
 from typing import Any

@@ -3,8 +3,6 @@
 Tests `minirnn/devices/host_cpp/cache.py` and `minirnn/devices/host_cpp/compiler.py`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

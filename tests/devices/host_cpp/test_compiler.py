@@ -1,7 +1,5 @@
 """The host's C++ compiler: it makes one library of several files, may be missing, and may have a wrapper."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 Tests `minirnn/devices/native/device.py`, `minirnn/devices/native/blas.py` and `minirnn/devices/native/threads.py`.
 """
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

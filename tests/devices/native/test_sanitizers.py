@@ -5,8 +5,6 @@ What is compiled is driver.cpp with the headers of some cells. It calls the kern
 Tests `minirnn/devices/native/kernels/tile.cpp` and all files next to it.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -4,8 +4,6 @@ Tests `minirnn/devices/native/library.py`, `minirnn/devices/native/device.py`, `
 `minirnn/devices/native/kernels/team.cpp`.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -4,8 +4,6 @@ A relu network with one unit and one input has the output w x, and each of its t
 Tests `minirnn/io/finder/search.py` and `minirnn/io/finder/readings.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

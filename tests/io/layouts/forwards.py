@@ -4,8 +4,6 @@ A step takes the arrays of one layer and direction under the library's names, x 
 returns the next h and c. This module does not use the converters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

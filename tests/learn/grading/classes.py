@@ -1,7 +1,5 @@
 """A small course, and classes of students who submit something."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Tests `minirnn/learn/grading/statistics.py`, `minirnn/learn/grading/statistics_p
 `minirnn/learn/grading/similarity.py`, `minirnn/learn/grading/tokens.py` and `minirnn/learn/grading/whole_class.py`.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

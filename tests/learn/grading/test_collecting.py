@@ -4,8 +4,6 @@ Tests `minirnn/learn/grading/collecting.py`, `minirnn/learn/grading/archive.py`,
 `minirnn/learn/grading/nested.py`, `minirnn/learn/grading/notebook.py` and `minirnn/learn/grading/handed.py`.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

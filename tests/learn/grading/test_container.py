@@ -3,8 +3,6 @@
 Tests `docs/container/Containerfile` and `docs/container/requirements.txt`.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

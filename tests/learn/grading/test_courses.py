@@ -1,7 +1,5 @@
 """A packed course stays as it was, whatever happens to its folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from minirnn.learn.course import HERE, load

@@ -3,8 +3,6 @@
 Tests `minirnn/learn/grading/overrides.py` and `minirnn/learn/grading/regrade.py`.
 """
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import replace
 from pathlib import Path

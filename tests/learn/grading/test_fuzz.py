@@ -6,8 +6,6 @@ Tests `minirnn/learn/cleaned.py`, `minirnn/learn/grading/collecting.py`, `minirn
 `minirnn/learn/kernel_repair.py`.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -3,8 +3,6 @@
 Tests `minirnn/learn/cleaned.py`, with `minirnn/learn/grading/run.py` and `minirnn/learn/reports/`.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A journal never loses a complete record, however the grader ended."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A late submission loses points for each day according to the policy, and never more than it has."""
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import replace
 from pathlib import Path

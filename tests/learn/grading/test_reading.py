@@ -3,8 +3,6 @@
 Tests `minirnn/learn/grading/reading.py` and `minirnn/learn/grading/reader.py`.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import zipfile

@@ -3,8 +3,6 @@
 Tests `minirnn/learn/grading/session.py`, `minirnn/learn/grading/run.py` and `minirnn/learn/grading/publish.py`.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import random

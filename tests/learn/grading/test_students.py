@@ -1,7 +1,5 @@
 """Students are told apart, and any ambiguity is an error before grading begins."""
 
-from __future__ import annotations
-
 import datetime
 import os
 

@@ -1,7 +1,5 @@
 """Whatever one submission does, all of its exercises are graded, and no other submission is affected."""
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

@@ -6,8 +6,6 @@ Tests `minirnn/learn/hypotheses/search.py`, `minirnn/learn/hypotheses/program.py
 `minirnn/learn/hypotheses/kernels.py` and `minirnn/learn/by_output.py`.
 """
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Course folders for tests: answers that are right and have passed, and others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from minirnn.learn.course import Tree, load, new_tree

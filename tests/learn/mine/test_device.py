@@ -4,8 +4,6 @@ It tests `minirnn/learn/mine/`: answers, device, in_place, kernels, parts, probe
 training, walk, walked.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 It tests `minirnn/learn/mine/runs.py` and `minirnn/learn/milestones.py`.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

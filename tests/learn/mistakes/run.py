@@ -4,8 +4,6 @@ python -m tests.learn.mistakes.run              # all
 python -m tests.learn.mistakes.run ex05 ex17    # of some exercises
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile

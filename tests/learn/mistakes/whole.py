@@ -6,8 +6,6 @@ answers. `plain.txt` has right ones as most people write them, in which the mist
 replacements.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Only an answer's own time counts, on the processor or asleep, and not the delays of a busy machine."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

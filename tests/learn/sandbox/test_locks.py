@@ -4,8 +4,6 @@ Tests `minirnn/learn/sandbox/locks/landlock.py`, `minirnn/learn/sandbox/locks/pr
 `minirnn/learn/sandbox/locks/hook.py` and `minirnn/learn/sandbox/system_locks.py`.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Hostile answers cost only their own exercise, get a reason, and leave nothing behind."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

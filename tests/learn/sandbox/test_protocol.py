@@ -1,7 +1,5 @@
 """Messages between the judge and an answer arrive unchanged, and damaged or dangerous ones are rejected."""
 
-from __future__ import annotations
-
 import json
 import struct
 

@@ -4,8 +4,6 @@ Tests `minirnn/learn/sandbox/rewrites.py`, `minirnn/learn/sandbox/readings.py`, 
 `minirnn/learn/sandbox/reworded.py`.
 """
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -3,8 +3,6 @@
 Tests `minirnn/learn/sandbox/templates.py`, `minirnn/learn/sandbox/template.py` and `minirnn/learn/sandbox/start.py`.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

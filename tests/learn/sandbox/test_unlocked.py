@@ -4,8 +4,6 @@ Tests `minirnn/learn/sandbox/unlocked.py` and `minirnn/learn/sandbox/unlocked_ch
 `tests/test_other_systems.py` also hides fork.
 """
 
-from __future__ import annotations
-
 import tempfile
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Results of torch.nn.functional, stored in tests/golden/losses, and the same calls of minirnn.nn.functional."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Activations: derivatives of both orders, extremes, kinks, float16; the values are in `test_stored`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

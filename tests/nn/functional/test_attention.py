@@ -1,7 +1,5 @@
 """scaled_dot_product_attention: masks, queries that see nothing, dropout."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

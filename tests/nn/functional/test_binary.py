@@ -1,7 +1,5 @@
 """Binary cross-entropy: at certainty, from probabilities and scores, float16."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """cross_entropy and nll_loss: classes on axis 1, what is ignored, float16, messages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """ctc_loss: against the sum over all paths, differences, the cases in which nothing fits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Tests `minirnn/nn/functional/arguments.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

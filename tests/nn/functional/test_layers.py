@@ -1,7 +1,5 @@
 """linear, embedding, dropout, one_hot: rows of padding, sizes of 0."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

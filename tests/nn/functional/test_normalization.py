@@ -1,7 +1,5 @@
 """layer_norm: float16, no rows, sizes that do not fit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Losses of numbers: shapes, dtypes, nothing to average."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

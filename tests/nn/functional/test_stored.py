@@ -3,8 +3,6 @@
 Tests `minirnn/nn/functional`.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from minirnn.nn import functional

@@ -5,8 +5,6 @@ Tests `minirnn/cells/cell.py` and `minirnn/cells/by_hand.py`.
 
 # ruff: noqa: F841  (the lines of a backward pass are local variables)
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

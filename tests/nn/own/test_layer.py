@@ -3,8 +3,6 @@
 Tests `minirnn/nn/own/layer.py`, `minirnn/nn/own/decorator.py` and `minirnn/ops/sequence/`.
 """
 
-from __future__ import annotations
-
 import copy
 import pickle
 from typing import Any

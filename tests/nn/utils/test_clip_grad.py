@@ -1,7 +1,5 @@
 """Clipping of gradients, against torch and its stored values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path

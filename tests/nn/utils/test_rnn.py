@@ -1,7 +1,5 @@
 """Padding and packing of sequences as in torch, and layers that accept both."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

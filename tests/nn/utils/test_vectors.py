@@ -1,7 +1,5 @@
 """All parameters as one vector, and back."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@ The claims about every fused op are in `tests/ops/test_fused.py`, torch's values
 calls in `tests/hostile/calls_cudnn.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

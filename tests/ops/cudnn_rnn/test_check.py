@@ -1,7 +1,5 @@
 """Wrong arguments of the CudnnRNN ops that are not a single row of `tests/hostile/calls_cudnn.py`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The dropout masks: a pure function of the seeds, by the published generator, with the promised distribution."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """CudnnLSTM, CudnnGRU, CudnnRNNTanh, CudnnRNNRelu and RNNParamsSaveable."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The parameter buffer of the CudnnRNN ops: regions and their names, flat pieces, gradients, messages."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Tests `minirnn/ops/sequence/layer.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

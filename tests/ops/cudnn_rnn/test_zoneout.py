@@ -5,8 +5,6 @@ torch in `tests/nn/test_regularization.py`.
 Tests `minirnn/ops/cudnn_rnn/zoneout.py` and, on the simulator, `minirnn/devices/cuda/launch/cudnn_rnn/zoneout.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """BlockLSTM and BlockLSTMV2: a loop over the cell, clipping, lengths, float16; `tests/ops/test_fused.py` has more."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Tests `minirnn/ops/primitives/`.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any

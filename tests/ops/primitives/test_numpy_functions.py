@@ -3,8 +3,6 @@
 Tests `minirnn/ops/primitives/numpy_functions.py`.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

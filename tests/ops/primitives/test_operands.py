@@ -3,8 +3,6 @@
 Tests `minirnn/engine/operands.py` through the public functions.
 """
 
-from __future__ import annotations
-
 import operator
 from typing import Any
 

@@ -5,8 +5,6 @@ Tests `minirnn/ops/primitives/declare.py`, `scripts/method_stubs.py`, `minirnn/o
 `minirnn/ops/primitives/conversions.py`, `minirnn/ops/primitives/pieces.py` and `minirnn/engine/outputs.py`.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

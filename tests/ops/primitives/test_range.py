@@ -4,8 +4,6 @@ Tests `minirnn/ops/primitives/statistics.py`, `minirnn/ops/primitives/norms.py`,
 `minirnn/nn/functional/normalization.py` and `minirnn/nn/utils/clip_grad.py`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -3,8 +3,6 @@
 Tests `minirnn/arguments/names.py` and `minirnn/ops/primitives/declare.py`.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

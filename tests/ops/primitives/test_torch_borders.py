@@ -5,8 +5,6 @@ Tests `minirnn/ops/primitives/indexing.py`, `minirnn/ops/primitives/reductions.p
 `minirnn/ops/primitives/combined.py`. The expected values are torch's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

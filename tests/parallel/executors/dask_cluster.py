@@ -1,7 +1,5 @@
 """A Dask cluster of two workers on this machine, for one test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """The tasks in the tests of executors, as functions of a module so that other processes find them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

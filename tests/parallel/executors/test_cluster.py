@@ -3,8 +3,6 @@
 Tests `minirnn/parallel/executors.py`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

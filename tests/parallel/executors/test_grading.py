@@ -3,8 +3,6 @@
 Tests `minirnn/parallel/executors.py` with the task for which it was made.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

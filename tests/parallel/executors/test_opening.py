@@ -3,8 +3,6 @@
 Tests `minirnn/parallel/executors.py`.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -3,8 +3,6 @@
 Tests `minirnn/viz/cell/`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Tests `minirnn/viz/tape/player.py`.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 

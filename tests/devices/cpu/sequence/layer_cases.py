@@ -1,7 +1,5 @@
 """Helpers of the tests of whole-sequence kernels on cpu and native: random layers, and their results by name."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

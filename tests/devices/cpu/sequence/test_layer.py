@@ -5,8 +5,6 @@ Tests `minirnn/devices/cpu/sequence/layer.py`, `minirnn/devices/cpu/sequence/for
 `minirnn/devices/native/kernels/forward.h` and `minirnn/devices/native/kernels/backward.h` have the same tests.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Tests `minirnn/devices/cpu/sequence/named.py`, `minirnn/devices/cpu/sequence/lay
 `minirnn/devices/native/sequence/layer.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

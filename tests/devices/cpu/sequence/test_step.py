@@ -4,8 +4,6 @@ Tests `minirnn/devices/cpu/sequence/step.py`, `minirnn/devices/native/sequence/s
 `minirnn/devices/native/kernels/step.h`.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

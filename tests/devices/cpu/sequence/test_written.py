@@ -5,8 +5,6 @@ Tests `minirnn/devices/cpu/sequence/write_forward.py`, `minirnn/devices/cpu/sequ
 `minirnn/devices/cpu/sequence/forward.py`.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Toolkits, drivers and cards, with the result of the check for each combination. One table for two tests."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from minirnn.machine.cuda_versions import Gpu, Version

@@ -5,8 +5,6 @@ read of one place must never return an older number, with or without fences. The
 how weak this device is. The exit status says whether a forbidden outcome was seen.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

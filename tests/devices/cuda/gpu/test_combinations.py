@@ -4,8 +4,6 @@ Tests `minirnn/machine/cuda_versions.py` in `minirnn/devices/cuda/gpu/driver.py`
 kernel is compiled and run. If not, the stand-in rejects the next step, as nvcc or the driver would.
 """
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PyCudaDriver with the real PyCUDA, on a GPU or on the stand-in: memory, modules, launches, products, recordings."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import warnings

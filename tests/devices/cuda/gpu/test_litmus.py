@@ -3,8 +3,6 @@
 Tests `tests/devices/cuda/gpu/litmus.py` and `tests/devices/cuda/gpu/litmus.cu`. `scripts/gpu_first.sh` asks a GPU.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/gpu/` and `minirnn/devices/cuda/interface.py`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -6,8 +6,6 @@ PyCUDA and the libraries of NVIDIA are made up here. How the driver works is tes
 Tests `minirnn/devices/cuda/gpu/`.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Tests `tests/stand_in_gpu`, and `scripts/with_stand_in_gpu.sh`. The functions of
 libraries call them, with addresses and handles; PyCUDA is not needed.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess

@@ -4,8 +4,6 @@ Tests `minirnn/devices/cuda/launch/sequence/step.py`, `minirnn/devices/cuda/laun
 `minirnn/devices/cuda/launch/adam.py` and `minirnn/devices/cuda/launch/threads.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

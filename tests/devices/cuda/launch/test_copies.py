@@ -4,8 +4,6 @@ Tests `minirnn/devices/cuda/launch/copies.py`, `minirnn/devices/cuda/device.py` 
 `minirnn/devices/cuda/kernels/primitives/cast.cu`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Kernel files compiled by nvcc for a GPU that need not be there. Results are cached on disk."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """One kernel of a compiled file: its resources, its instructions, and its loops."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Tests `tests/devices/cuda/machine_code/kernels.py`, `tests/devices/cuda/machine_
 `tests/devices/cuda/machine_code/sass.py`.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

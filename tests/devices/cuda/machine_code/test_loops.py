@@ -3,8 +3,6 @@
 Tests `tests/devices/cuda/machine_code/loops.py`.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.devices.cuda.machine_code.loops import loops

@@ -1,7 +1,5 @@
 """The element types, constants and cells for which each kernel file is compiled, beyond those that a test runs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from minirnn.cells.plan import Plan

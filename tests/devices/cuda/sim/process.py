@@ -1,7 +1,5 @@
 """Names for code that tests of the simulator run in a separate Python."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from tests.devices import process

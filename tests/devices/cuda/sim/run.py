@@ -1,7 +1,5 @@
 """Copying arrays to and from any driver."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/sim/include/cuda_bf16.h`.
 """
 
-from __future__ import annotations
-
 import shutil
 from fractions import Fraction
 from pathlib import Path

@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/sim/runtime/` and `minirnn/devices/cuda/sim/report.py`.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

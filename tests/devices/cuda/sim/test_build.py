@@ -1,7 +1,5 @@
 """From a .cu text to a library: the cache on disk, and the translation of the compiler's complaints."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/sim/include/cooperative_groups.h` and `minirnn/devices/cuda/sim/runtime/`.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/sim/runtime/copies.cpp` and `minirnn/devices/cuda/sim/include/cusim_copies.h`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

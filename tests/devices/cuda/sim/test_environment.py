@@ -4,8 +4,6 @@ Tests `minirnn/devices/cuda/sim/compiler.py`, `minirnn/devices/cuda/sim/memory.p
 `minirnn/devices/cuda/sim/driver.py`.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

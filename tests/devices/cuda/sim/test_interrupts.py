@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/sim/library.py` and `minirnn/devices/cuda/sim/runtime/`.
 """
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

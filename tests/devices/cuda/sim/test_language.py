@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/sim/include/`, `minirnn/devices/cuda/sim/runtime/` and `minirnn/devices/cuda/sim/launch.py`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@ Tests `minirnn/devices/cuda/sim/runtime/stale.cpp`, `minirnn/devices/cuda/sim/ru
 `minirnn/devices/cuda/sim/runtime/races.cpp`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """SimOptions, and the words of MINIRNN_SIM."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

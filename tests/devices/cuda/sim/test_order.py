@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/sim/runtime/`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

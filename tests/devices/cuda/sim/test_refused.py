@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/sim/refused.py` and `minirnn/devices/cuda/sim/markers.py`.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from minirnn.devices.cuda.driver import CompileError

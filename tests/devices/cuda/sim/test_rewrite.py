@@ -1,7 +1,5 @@
 """The rewriting of __global__, __shared__, __device__, __constant__, on small texts."""
 
-from __future__ import annotations
-
 import pytest
 
 from minirnn.devices.cuda.driver import CompileError

@@ -1,7 +1,5 @@
 """The trace of a launch: 32-byte sectors of device memory and banks of shared memory, counted by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

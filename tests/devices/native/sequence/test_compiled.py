@@ -3,8 +3,6 @@
 Tests `minirnn/devices/native/sequence/compiled.py`, `minirnn/devices/cells/header.py` and the headers next to it.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -4,8 +4,6 @@ Tests `minirnn/devices/native/sequence/layer.py`, `minirnn/devices/native/sequen
 `minirnn/devices/native/kernels/forward.h` and `minirnn/devices/native/kernels/backward.h`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

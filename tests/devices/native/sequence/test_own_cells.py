@@ -5,8 +5,6 @@
 Tests `minirnn/devices/native/sequence/layer.py` and `minirnn/devices/native/sequence/compiled.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

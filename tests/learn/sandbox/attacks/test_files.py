@@ -4,8 +4,6 @@ Tests `minirnn/learn/sandbox/locks/landlock.py`, `minirnn/learn/sandbox/locks/na
 `minirnn/learn/sandbox/locks/limits.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 Tests `minirnn/learn/sandbox/parent.py`, `minirnn/learn/sandbox/child.py` and `minirnn/learn/check.py`.
 """
 
-from __future__ import annotations
-
 import textwrap
 
 import numpy as np

@@ -3,8 +3,6 @@
 Tests `minirnn/learn/sandbox/kernel_text.py`, `minirnn/learn/sandbox/symbols.py` and `minirnn/learn/sandbox/tools.py`.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 

@@ -4,8 +4,6 @@ Tests `minirnn/learn/sandbox/supervisor.py`, `minirnn/learn/sandbox/locks/seccom
 `minirnn/learn/sandbox/locks/namespaces.py`. Attacks aim at processes that the test itself started.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -5,8 +5,6 @@ Tests `minirnn/learn/sandbox/locks/seccomp.py`, `minirnn/learn/sandbox/locks/sys
 `minirnn/learn/sandbox/locks/landlock.py`. The network consists of only the loopback address.
 """
 
-from __future__ import annotations
-
 import platform
 import socket
 from contextlib import ExitStack

@@ -4,8 +4,6 @@ Tests `minirnn/devices/cuda/launch/primitives/elementwise.py`, `minirnn/devices/
 `minirnn/devices/cuda/launch/primitives/index.py` and `minirnn/devices/cuda/launch/primitives/products.py`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ one of its lines is missing: `docs/appendix/puzzles.md`. The common part of both
 `tests/devices/cuda/launch/sequence/test_one_launch.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,8 +5,6 @@ Tests `minirnn/devices/cuda/launch/sequence/layer.py`, `minirnn/devices/cuda/lau
 device computes is compared with torch, TensorFlow and compositions in `tests/ops`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ Tests `minirnn/devices/cuda/launch/sequence/choice.py`, `minirnn/devices/cuda/la
 `minirnn/devices/cuda/launch/sequence/sizes.py`.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import ceil
 from typing import Any

@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/launch/sequence/one_launch.py` and `minirnn/devices/cuda/gpu/occupancy.py`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from typing import Any

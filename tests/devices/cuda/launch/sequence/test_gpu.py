@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/launch/sequence/` and `minirnn/devices/cuda/kernels/sequence/`.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/kernels/sequence/` and `minirnn/devices/cuda/kernels/units.cuh`.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from minirnn.ops.cudnn_rnn.cells import plan_of

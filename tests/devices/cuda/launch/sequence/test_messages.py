@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/kernels/grid.cuh`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/launch/sequence/one_launch.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -7,8 +7,6 @@ Tests `minirnn/devices/cuda/launch/sequence/layer.py`, `minirnn/devices/cuda/lau
 `minirnn/devices/cuda/launch/sequence/one_launch.py`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -5,8 +5,6 @@ shares with the other rung of one launch: `tests/devices/cuda/launch/sequence/te
 `tests/ptx_machine/mistakes.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -3,8 +3,6 @@
 Tests `minirnn/devices/cuda/kernels/sequence/plain.cu`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

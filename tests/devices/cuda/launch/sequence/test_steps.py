@@ -3,8 +3,6 @@
 Other sizes, and what other libraries give, are compared in `tests/ops/cudnn_rnn` and by `minirnn verify`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
