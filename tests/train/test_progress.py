@@ -1,6 +1,5 @@
 """Progress says how long the rest will take."""
 
-
 import pytest
 
 from minirnn.train import progress
