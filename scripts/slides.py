@@ -27,8 +27,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from markdown_it import MarkdownIt
-from mdit_py_plugins.dollarmath import dollarmath_plugin
+try:
+    from markdown_it import MarkdownIt
+    from mdit_py_plugins.dollarmath import dollarmath_plugin
+except ImportError as error:
+    raise SystemExit(f'scripts/slides.py: {error}; pip install -e ".[docs]" installs what slides need') from None
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
