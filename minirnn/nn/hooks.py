@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,6 @@ class Hook:
 
     function: Callable[..., Any]
     with_kwargs: bool = False
-    always_call: bool = False
 
 
 class Hooks:
@@ -48,26 +46,15 @@ class Hooks:
 
 def call_with_hooks(module: Any, hooks: Hooks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of ``module.forward(*args, **kwargs)``, with all hooks called around it."""
-    result: Any = None
-    called: set[Hook] = set()
-    try:
-        for hook in list(hooks.forward_pre):
-            args, kwargs = _before(module, hook, args, kwargs)
-        passing = _Passing(module, hooks, args) if mode.enabled and hooks.backward else None
-        args = args if passing is None else passing.args
-        result = module.forward(*args, **kwargs)
-        for hook in list(hooks.forward):
-            called.add(hook)
-            result = _after(module, hook, args, kwargs, result)
-        return result if passing is None else passing.leave(result)
-    except Exception:
-        for hook in hooks.forward:
-            if hook.always_call and hook not in called:
-                try:
-                    result = _after(module, hook, args, kwargs, result)
-                except Exception as error:
-                    warnings.warn(f"a forward hook with always_call also failed: {error}", stacklevel=2)
-        raise
+    for hook in list(hooks.forward_pre):
+        args, kwargs = _before(module, hook, args, kwargs)
+    passing = _Passing(module, hooks, args) if mode.enabled and hooks.backward else None
+    args = args if passing is None else passing.args
+    result = module.forward(*args, **kwargs)
+    for hook in list(hooks.forward):
+        changed = hook.function(module, args, *([kwargs] if hook.with_kwargs else []), result)
+        result = result if changed is None else changed
+    return result if passing is None else passing.leave(result)
 
 
 def _before(module: Any, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
@@ -83,12 +70,6 @@ def _before(module: Any, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, An
             "  expected None or (args, kwargs)"
         )
     return changed
-
-
-def _after(module: Any, hook: Hook, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-    more = (kwargs,) if hook.with_kwargs else ()
-    changed = hook.function(module, args, *more, result)
-    return result if changed is None else changed
 
 
 class Pass(Op):

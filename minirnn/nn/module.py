@@ -86,19 +86,14 @@ class Module(Members):
         return self._add_hook("forward_pre", Hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(
-        self,
-        hook: Callable[..., Any],
-        *,
-        prepend: bool = False,
-        with_kwargs: bool = False,
-        always_call: bool = False,
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call ``hook(module, args, output)`` after each `forward`. A result that is not None replaces the output.
 
-        With `with_kwargs`, the call is ``hook(module, args, kwargs, output)``. With `always_call`, it is also called
-        after an exception, with None for the output. The rest is the same as for `register_forward_pre_hook`.
+        With `with_kwargs`, the call is ``hook(module, args, kwargs, output)``. The rest is the same as for
+        `register_forward_pre_hook`.
         """
-        return self._add_hook("forward", Hook(hook, with_kwargs, always_call), prepend)
+        return self._add_hook("forward", Hook(hook, with_kwargs), prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_input, grad_output)`` when the gradients of the module's inputs are complete.

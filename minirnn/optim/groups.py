@@ -1,4 +1,4 @@
-"""The parameters of an optimizer: parameters, parameters with names, or groups of them with their own settings."""
+"""The parameters of an optimizer: parameters, or groups of them with their own settings."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def groups_of(name: str, params: Any) -> list[dict[str, Any]]:
     return [dict(group) for group in found]
 
 
-def parameters_of(name: str, group: Mapping[str, Any]) -> tuple[list[Tensor], list[str] | None]:
-    """The parameters of a group, checked, and their names if they were given as (name, parameter).
+def parameters_of(name: str, group: Mapping[str, Any]) -> list[Tensor]:
+    """The parameters of a group, checked.
 
     Raises TypeError if they are not Tensors, or they are a set, which has no order, and ValueError if "params" is
-    missing, a parameter is not a leaf or is listed twice, or only some parameters have names.
+    missing, or a parameter is not a leaf or is listed twice.
     """
     if "params" not in group:
         raise ValueError(f"{name}: a group has {', '.join(map(repr, group)) or 'no keys'}\n  expected 'params' in it")
@@ -41,19 +41,13 @@ def parameters_of(name: str, group: Mapping[str, Any]) -> tuple[list[Tensor], li
     if isinstance(given, (set, frozenset)):
         raise TypeError(f"{name}: parameters is a {type(given).__name__}, which has no order\n  expected a list")
     found = [given] if isinstance(given, Tensor) else list(iterated(name, "parameter", given, EXPECTED))
-    named = [p for p in found if isinstance(p, tuple) and len(p) == 2 and isinstance(p[0], str)]
-    if named and len(named) != len(found):
-        raise ValueError(
-            f"{name}: {len(named)} of {len(found)} parameters have a name\n  expected (name, parameter) for all or none"
-        )
-    names = [p[0] for p in named] if named else None
-    parameters = all_tensors(name, "parameter", [p[1] for p in named] if named else found)
+    parameters = all_tensors(name, "parameter", found)
     for k, p in enumerate(parameters):
         if p.op is not None:
             raise ValueError(f"{name}: parameter {k} was made by {p.op.name}\n  expected a leaf: detach() it first")
     if len(set(parameters)) < len(parameters):
         raise ValueError(f"{name}: a parameter comes twice\n  expected each once, or it would be changed twice")
-    return parameters, names
+    return parameters
 
 
 def mismatch(optimizer: str, label: str, p: Tensor, g: Tensor) -> Exception:

@@ -16,8 +16,8 @@ from minirnn.optim import state
 from minirnn.optim.groups import groups_of, mismatch, parameters_of
 from minirnn.optim.settings import at_least_zero, declare, setting
 
-Params = Iterable[Tensor] | Iterable[tuple[str, Tensor]] | Iterable[dict[str, Any]]
-"""Parameters, ``module.named_parameters()``, or groups: dicts with "params" and their own settings."""
+Params = Iterable[Tensor] | Iterable[dict[str, Any]]
+"""Parameters, or groups: dicts with "params" and their own settings."""
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(setting,))
@@ -29,7 +29,7 @@ class Optimizer:
 
     Parameters
     ----------
-    params : iterable of Tensor, of (str, Tensor), or of dict
+    params : iterable of Tensor, or of dict
         Leaves that require gradients, usually ``module.parameters()``; or groups, dicts with "params" and their own
         settings, such as ``{"params": head.parameters(), "lr": 0.1}``.
     defaults : dict
@@ -98,13 +98,8 @@ class Optimizer:
         name = type(self).__name__
         if not isinstance(param_group, Mapping):
             raise TypeError(f"{name}: param_group is a {type(param_group).__name__}\n  expected a dict with 'params'")
-        parameters, names = parameters_of(name, param_group)
+        parameters = parameters_of(name, param_group)
         group = self._checked({**self.defaults, **param_group, "params": parameters})
-        if names is not None:
-            group["param_names"] = names
-        for other in self.param_groups:
-            if ("param_names" in other) != ("param_names" in group):
-                raise ValueError(f"{name}: one group has names and another has none\n  expected names for all or none")
         there = set(self.parameters)
         if any(p in there for p in parameters):
             raise ValueError(
@@ -154,7 +149,8 @@ class Optimizer:
             a, da = p.array, g.array
             same = da.dtype is a.dtype or da.dtype == a.dtype
             if not same or g.device is not p.device or da.shape != a.shape:
-                raise mismatch(type(self).__name__, self._label(p), p, g)
+                k = next(k for k, other in enumerate(self.parameters) if other is p)
+                raise mismatch(type(self).__name__, f"parameter {k}", p, g)
         memories = self.state
         outer, mode.enabled = mode.enabled, False
         try:  # not `with no_grad()`: a Ctrl-C could come before the first line of its __exit__
@@ -180,12 +176,6 @@ class Optimizer:
     def updated(self, p: Tensor, g: Tensor, memory: dict[str, Any], group: dict[str, Any]) -> Tensor:
         """The new value of a parameter `p` with the gradient `g`; `memory` is kept for it between steps."""
         raise NotImplementedError(f"{type(self).__name__} defines no updated()\n  expected a subclass that does")
-
-    def _label(self, p: Tensor) -> str:
-        """The name of a parameter in messages: its own name if it has one, otherwise its index."""
-        place = next(k for k, other in enumerate(self.parameters) if other is p)
-        names = [name for group in self.param_groups for name in group.get("param_names", ())]
-        return f"parameter {names[place] if names else place}"
 
     # ---- saving and loading
 
@@ -215,9 +205,9 @@ class Optimizer:
         """
         groups, memory = state.read(self, state_dict)
         for group, settings in zip(self.param_groups, groups, strict=True):
-            members = {name: group[name] for name in ("params", "param_names") if name in group}
+            members = group["params"]
             group.clear()
-            group.update(settings | members)
+            group.update(settings | {"params": members})
         self.state = defaultdict(dict, memory)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -240,7 +230,7 @@ class Optimizer:
     def __repr__(self) -> str:
         shown_groups = []
         for group in self.param_groups:
-            own = {k: v for k, v in group.items() if k not in ("params", "param_names") and v is not None}
+            own = {k: v for k, v in group.items() if k != "params" and v is not None}
             settings = ", ".join(f"{name}={value}" for name, value in own.items() if value is not False)
             shown_groups.append(f"{len(group['params'])} parameters, {settings}")
         return f"{type(self).__name__}({'; '.join(shown_groups)})"

@@ -171,7 +171,7 @@ def declare(cls: Any, begin: Callable[[Any, Any, dict[str, Any]], None]) -> None
 
 def documentation(declared: Mapping[str, Setting], parameters: Mapping[str, inspect.Parameter]) -> str:
     """The part of a docstring about the arguments and errors of the constructor."""
-    lines = ["Parameters", "----------", "params : iterable of Tensor, of (str, Tensor), or of dict"]
+    lines = ["Parameters", "----------", "params : iterable of Tensor, or of dict"]
     lines += ["    Parameters, or groups of them (see `Optimizer`)."]
     taken = {name: one for name, one in declared.items() if one.init}
     for name, one in taken.items():

@@ -13,7 +13,7 @@ from minirnn.engine.tensor import Tensor, tensor
 from minirnn.optim.settings import HasGroups, only_default
 
 Memory = dict[Tensor, dict[str, Any]]
-NOT_SETTINGS = ("params", "param_names")
+NOT_SETTINGS = ("params", "param_names")  # torch's groups may have names
 NUMBERS = ("mu_product", "eta", "mu", "t", "H_diag")
 """The entries of the state that are floats."""
 COUNTS = ("step", "n_iter", "func_evals")

@@ -84,7 +84,7 @@ rnn_cell.load_state_dict(state_of(rnn_cell, weight_ih=array(I, H))) ->
 optim.Optimizer(3, {}) -> Optimizer & int & list
 optim.Optimizer(P, None) -> Optimizer & defaults is None & dict
 optim.SGD([], 0.1) -> SGD & no parameters & likely an iterator
-optim.SGD([*linear.named_parameters(), P[0]]) -> SGD & 2 of 3 & all or none
+optim.SGD([*linear.named_parameters()]) -> SGD & parameter 0 is a tuple & named_parameters() instead of parameters()
 optim.SGD([{"params": set(P)}]) -> SGD & set & no order & list
 optim.SGD([{"lr": 0.1}]) -> SGD & 'lr' & 'params'
 optim.SGD([{"params": P[:1]}, P[1]]) -> SGD & group 1 is a Parameter & dict

@@ -106,13 +106,3 @@ def test_a_named_tuple_stays_one_with_backward_hooks() -> None:
     assert type(state) is nn.LSTMState
     (state.h.sum() + state.c.sum()).backward()
     assert seen == [[(4, 3), (4, 3)]]
-
-
-def test_a_hook_that_is_always_called_and_fails_leaves_the_first_error() -> None:
-    def fails(module: Any, args: Any, output: Any) -> None:
-        raise KeyError("second")
-
-    module = nn.Module()
-    module.register_forward_hook(fails, always_call=True)
-    with pytest.warns(UserWarning, match="always_call also failed"), pytest.raises(NotImplementedError):
-        module(1)

@@ -89,11 +89,10 @@ def test_settings_are_attributes_of_the_first_group_and_write_all() -> None:
     assert adam.lr == 0.25
 
 
-def test_groups_can_be_added_and_named(rng: np.random.Generator) -> None:
+def test_groups_can_be_added(rng: np.random.Generator) -> None:
     layer, head = nn.Linear(3, 5), nn.Linear(5, 2)
-    adam = optim.Adam(layer.named_parameters())
-    assert adam.param_groups[0]["param_names"] == ["weight", "bias"]
-    mine = {"params": head.named_parameters(), "lr": 0.5, "note": "head"}
+    adam = optim.Adam(layer.parameters())
+    mine = {"params": head.parameters(), "lr": 0.5, "note": "head"}
     adam.add_param_group(mine)
     assert [len(group["params"]) for group in adam.param_groups] == [2, 2]
     assert (adam.param_groups[1]["lr"], adam.param_groups[1]["eps"], adam.param_groups[1]["note"]) == (
@@ -104,12 +103,11 @@ def test_groups_can_be_added_and_named(rng: np.random.Generator) -> None:
     assert set(mine) == {"params", "lr", "note"}
     assert list(map(id, adam.parameters)) == [id(p) for m in (layer, head) for p in m.parameters()]
     for bad, error, words in (
-        ({"params": [layer.weight]}, ValueError, "one group has names and another has none"),
-        ({"params": [("w", layer.weight)]}, ValueError, "in two groups"),
+        ({"params": [layer.weight]}, ValueError, "in two groups"),
         ({"lr": 0.1}, ValueError, "expected 'params'"),
         ({"params": {nn.Parameter([1.0])}}, TypeError, "no order"),
         ([nn.Parameter([1.0])], TypeError, "param_group is a list"),
-        ({"params": [("w", nn.Parameter([1.0]))], "lr": -1}, ValueError, "lr is -1"),
+        ({"params": [nn.Parameter([1.0])], "lr": -1}, ValueError, "lr is -1"),
     ):
         with pytest.raises(error, match=words):
             adam.add_param_group(bad)
@@ -245,12 +243,6 @@ def test_what_is_remembered_of_a_recorded_gradient_is_no_part_of_the_tape(kind: 
     assert kept.tolist() == [3.0, 4.0]
 
 
-def test_a_parameter_is_called_by_its_name_or_its_place() -> None:
-    p, q = nn.Parameter([1.0]), nn.Parameter([1.0])
-    assert optim.SGD([p, q])._label(q) == "parameter 1"
-    assert optim.SGD([{"params": [("a", p)]}, {"params": [("b", q)]}])._label(q) == "parameter b"
-
-
 def test_zeros_take_the_place_of_a_gradient_only_where_there_was_one() -> None:
     p, q = nn.Parameter(np.ones((2, 3))), nn.Parameter([1.0])
     p.grad = mr.tensor(np.ones((2, 3)))
@@ -259,13 +251,13 @@ def test_zeros_take_the_place_of_a_gradient_only_where_there_was_one() -> None:
     assert q.grad is None
 
 
-def test_a_state_that_was_loaded_keeps_parameters_and_names_and_takes_the_rest() -> None:
+def test_a_state_that_was_loaded_keeps_parameters_and_takes_the_rest() -> None:
     p, q = nn.Parameter([1.0]), nn.Parameter([1.0])
-    first = optim.SGD([("a", p)], 0.5, momentum=0.25)
-    second = optim.SGD([("b", q)], 1.5)
+    first = optim.SGD([p], 0.5, momentum=0.25)
+    second = optim.SGD([q], 1.5)
     second.load_state_dict(first.state_dict())
     (group,) = second.param_groups
-    assert group["params"] == [q] and group["param_names"] == ["b"]
+    assert group["params"] == [q]
     assert (second.lr, second.momentum) == (0.5, 0.25)
     assert group is second.param_groups[0] and set(group) == set(first.param_groups[0])
 
