@@ -2,7 +2,7 @@
 
 A copy shares no memory with its original. Values are copied through the host, so you can pickle a Tensor of any device,
 for example to send it to a worker process. Only open pickles that you trust, because opening one runs its code. For
-files, use `minirnn.io.checkpoint`.
+files, use `minirnn.io.checkpoint`. DLPack shares the memory with another library.
 """
 
 from __future__ import annotations
@@ -70,5 +70,25 @@ def copied_leaf(t: Kind, memo: dict[int, Any]) -> Kind:
     return twin
 
 
+def _dlpack(self: Tensor, *, max_version: tuple[int, int] | None = None, **kwargs: Any) -> Any:
+    # The receiver shares the memory and must not write into it.
+    _needs_host(self, "DLPack")
+    if max_version is None:  # before version 1 the protocol cannot say "read-only", and NumPy would refuse
+        return np.asarray(self.array).__dlpack__(**kwargs)
+    return self.numpy().__dlpack__(max_version=max_version, **kwargs)
+
+
+def _dlpack_device(self: Tensor) -> Any:
+    _needs_host(self, "DLPack")
+    return np.asarray(self.array).__dlpack_device__()
+
+
+def _needs_host(self: Tensor, what: str) -> None:
+    if not isinstance(self.array, (np.ndarray, np.generic)):
+        raise BufferError(f"{what} works only on the cpu device\n  got a Tensor on {self.device}; use t.to('cpu')")
+
+
 Tensor.__reduce_ex__ = _reduce  # type: ignore[method-assign, assignment]
 Tensor.__deepcopy__ = _deepcopy  # type: ignore[attr-defined]
+Tensor.__dlpack__ = _dlpack  # type: ignore[attr-defined]
+Tensor.__dlpack_device__ = _dlpack_device  # type: ignore[attr-defined]

@@ -155,6 +155,37 @@ def test_repr_of_a_large_tensor_is_short() -> None:
     assert text.endswith("shape=(100, 100), dtype=float64)")
 
 
+# ---- sharing memory with others
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (), (0, 3)], ids=str)
+def test_dlpack_gives_numpy_a_read_only_view(shape: Any) -> None:
+    t = mr.tensor(np.ones(shape))
+    a = np.from_dlpack(t)
+    assert_same(a, np.ones(shape))
+    assert not a.flags.writeable
+    if shape == (2, 3):
+        assert np.shares_memory(a, t.array)
+
+
+def test_dlpack_reaches_torch_and_comes_back() -> None:
+    torch = pytest.importorskip("torch")
+    t = mr.tensor(np.arange(6.0).reshape(2, 3))
+    assert t.__dlpack__() is not None and t.__dlpack_device__() == (1, 0)  # the first version of the protocol
+    for view in (t, t.T, t.broadcast_to((4, 2, 3)), t[0, 1]):
+        u = torch.from_dlpack(view)
+        assert_same(u.numpy(), view.numpy())
+        assert_same(mr.tensor(np.from_dlpack(u)).numpy(), view.numpy())
+
+
+def test_dlpack_is_not_offered_for_arrays_of_another_device() -> None:
+    t = mr.tensor([1.0])
+    t.array = object()
+    for f in (t.__dlpack__, t.__dlpack_device__):
+        with pytest.raises(BufferError, match="DLPack works only on the cpu device"):
+            f()
+
+
 # ---- changing
 
 
