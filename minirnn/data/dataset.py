@@ -6,7 +6,7 @@ The names are those of torch.utils.data.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -255,6 +255,43 @@ class RandomSampler:
 
     def __len__(self) -> int:
         return self.num_samples if len(self.data_source) else 0
+
+
+class BatchSampler:
+    """Lists of `batch_size` indices of a sampler; the last one may be shorter, or is left out with `drop_last`.
+
+    Examples
+    --------
+    >>> list(BatchSampler(range(5), 2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    >>> list(BatchSampler(range(5), 2, drop_last=True))
+    [[0, 1], [2, 3]]
+    """
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
+        name = "BatchSampler"
+        if not isinstance(sampler, Iterable):
+            raise TypeError(f"{name}: sampler is {shown(sampler)}\n  expected an iterable of indices of examples")
+        self.sampler = sampler
+        self.batch_size = check.integer(name, "batch_size", batch_size, 1)
+        self.drop_last = check.flag(name, "drop_last", drop_last)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return self._lists(iter(self.sampler))  # a random order is drawn now, not when the first list is read
+
+    def _lists(self, numbers: Iterator[int]) -> Iterator[list[int]]:
+        batch: list[int] = []
+        for k in numbers:
+            batch.append(k)
+            if len(batch) == self.batch_size:
+                yield batch
+                batch = []
+        if batch and not self.drop_last:
+            yield batch
+
+    def __len__(self) -> int:
+        N = len(self.sampler)  # type: ignore[arg-type]  # TypeError for a sampler without a length
+        return N // self.batch_size if self.drop_last else -(-N // self.batch_size)
 
 
 def _sized(name: str, source: Any) -> Any:

@@ -1,21 +1,28 @@
 """DataLoader: batches of a dataset, shuffled by seed, as in torch but without worker processes; and how a list of
-examples becomes a batch.
+examples becomes a batch: stacked as in torch, or padded, with lengths.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from minirnn.arguments import check
 from minirnn.arguments.messages import shown
-from minirnn.data.dataset import RandomSampler, SequentialSampler, TensorDataset, check_dataset, generator_of
+from minirnn.data.dataset import (
+    BatchSampler,
+    RandomSampler,
+    SequentialSampler,
+    TensorDataset,
+    check_dataset,
+    generator_of,
+)
 from minirnn.engine import operands
 from minirnn.engine.tensor import Tensor, as_tensor, tensor
+from minirnn.nn.utils.rnn import pad_sequence
 from minirnn.ops.primitives import stack
 
 
@@ -38,8 +45,8 @@ class DataLoader:
     num_workers : int
         0: this process reads examples when they are needed. There are no worker processes.
     collate_fn : callable, optional
-        Combines a list of examples into a batch, by default with `default_collate`. For sequences of different lengths,
-        write a function that calls `nn.utils.rnn.pad_sequence`.
+        Combines a list of examples into a batch: `default_collate`, or `pad_collate` for sequences of different
+        lengths.
     pin_memory : bool
         Has no effect; it exists for compatibility with torch.
     drop_last : bool
@@ -118,21 +125,17 @@ class DataLoader:
         if sampler is None:
             random = RandomSampler(dataset, generator=generator, seed=seed) if shuffle else None
             sampler = random or SequentialSampler(dataset)
-        self.sampler, self.batch_sampler = sampler, batch_sampler
-        single = batch_sampler is None and batch_size is None
-        self.collate_fn = collate_fn or (_converted if single else default_collate)
+        self.sampler = sampler
+        if batch_sampler is None and self.batch_size is not None:
+            batch_sampler = BatchSampler(sampler, self.batch_size, self.drop_last)
+        self.batch_sampler = batch_sampler
+        self.collate_fn = collate_fn or (_converted if batch_sampler is None else default_collate)
 
     def __iter__(self) -> Iterator[Any]:
         """One pass. The order is drawn here, before the first batch is asked for."""
-        if self.batch_sampler is not None:
-            return self._batches(iter(self.batch_sampler))
-        numbers = iter(self.sampler)
-        return self._examples(numbers) if self.batch_size is None else self._batches(self._lists(numbers))
-
-    def _lists(self, numbers: Iterator[int]) -> Iterator[list[int]]:
-        while batch := list(islice(numbers, self.batch_size)):
-            if len(batch) == self.batch_size or not self.drop_last:
-                yield batch
+        if self.batch_sampler is None:
+            return self._examples(iter(self.sampler))
+        return self._batches(iter(self.batch_sampler))
 
     def _examples(self, numbers: Iterator[int]) -> Iterator[Any]:
         for k in numbers:
@@ -157,9 +160,7 @@ class DataLoader:
 
     def __len__(self) -> int:
         """The number of batches in a pass. Raises TypeError if the sampler has no length."""
-        size = self.batch_size or 1
-        N = len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
-        return N // size if self.drop_last else -(-N // size)
+        return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
 
 
 def _at_once(dataset: Any, numbers: Any) -> list[Any] | None:
@@ -225,11 +226,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     >>> x.shape, y.tolist()
     ((2, 3), [1, 0])
     """
-    if not isinstance(batch, (list, tuple)):
-        raise TypeError(f"default_collate: batch is {shown(batch)}\n  expected a list of examples")
-    if not batch:
-        raise ValueError("default_collate: batch is empty\n  expected at least one example")
-    return _collate(list(batch), "batch[{}]")
+    return _collate(_listed("default_collate", batch), "default_collate", "batch[{}]")
 
 
 def _converted(data: Any) -> Any:
@@ -247,43 +244,108 @@ def _converted(data: Any) -> Any:
     return _like(data, {k: _converted(v) for k, v in data.items()}) if isinstance(data, Mapping) else data
 
 
-def _collate(batch: list[Any], where: str) -> Any:
+def pad_collate(
+    batch: Sequence[Any], *, sequences: int = 1, batch_first: bool = False, padding_value: Any = 0.0
+) -> tuple[Any, ...]:
+    """Combine examples that begin with a sequence: padded sequences, the rest as in `default_collate`, then lengths.
+
+    The result fits `RNN`, `GRU` and `LSTM`: ``for x, target, lengths in loader: lstm(x, lengths=lengths)``. Raises
+    TypeError or ValueError if examples do not fit each other.
+
+    Parameters
+    ----------
+    batch : list of B examples
+        Each a sequence (T_b, ..), or a tuple that begins with one.
+    sequences : int, keyword only
+        How many of the first parts of an example are sequences: 2 for ``(x, target)`` with a target for each
+        step. To set options, write ``functools.partial(pad_collate, sequences=2)``.
+    batch_first : bool, keyword only
+        Padded sequences are (B, T, ..) instead of (T, B, ..).
+    padding_value : float or sequence of float, keyword only
+        The value past the end, for all or for each of the sequences: ``(0.0, -100)`` marks targets that
+        ``cross_entropy(..., ignore_index=-100)`` leaves out.
+
+    Returns
+    -------
+    tuple
+        The parts of the examples, then the lengths of the first sequences as a Tensor (B,) of int64.
+
+    Examples
+    --------
+    >>> x, target, lengths = pad_collate([(np.array([1.0, 2.0, 3.0]), 0), (np.array([4.0]), 1)])
+    >>> x.T.tolist(), target.tolist(), lengths.tolist()
+    ([[1.0, 2.0, 3.0], [4.0, 0.0, 0.0]], [0, 1], [3, 1])
+    """
+    name = "pad_collate"
+    examples = _listed(name, batch)
+    sequences = check.integer(name, "sequences", sequences, 1)
+    whole = [(e,) if isinstance(e, (Tensor, np.ndarray)) else e for e in examples]
+    size = len(whole[0]) if isinstance(whole[0], (tuple, list)) else sequences
+    for k, e in enumerate(whole):
+        if not isinstance(e, (tuple, list)) or len(e) != size or size < sequences:
+            raise ValueError(
+                f"{name}: batch[{k}] is {shown(e)}\n  expected a sequence that is a Tensor or an array,"
+                f" or a tuple of {max(size, sequences)} parts, the first {sequences} of them sequences"
+            )
+    parts = [[e[k] for e in whole] for k in range(size)]
+    values = padding_value if isinstance(padding_value, (tuple, list)) else [padding_value] * sequences
+    if len(values) != sequences:
+        raise ValueError(f"{name}: padding_value is {shown(padding_value)}\n  expected {sequences}, one per sequence")
+    padded = []
+    for part, value in zip(parts, values, strict=False):
+        try:
+            padded.append(pad_sequence(part, batch_first, value))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name}: {error}") from None
+    rest = [_collate(part, name, f"batch[{{}}][{k}]") for k, part in enumerate(parts) if k >= sequences]
+    return (*padded, *rest, tensor(np.array([len(s) for s in parts[0]], np.int64)))
+
+
+def _listed(name: str, batch: Any) -> list[Any]:
+    if not isinstance(batch, (list, tuple)):
+        raise TypeError(f"{name}: batch is {shown(batch)}\n  expected a list of examples")
+    if not batch:
+        raise ValueError(f"{name}: batch is empty\n  expected at least one example")
+    return list(batch)
+
+
+def _collate(batch: list[Any], name: str, where: str) -> Any:
     """The batch of examples of one kind; `where` is the name of one of them in messages: ``batch[{}][1]``."""
     first = batch[0]
     if isinstance(first, (Tensor, np.ndarray, np.generic)):
-        return _stacked(batch, where)
+        return _stacked(batch, name, where)
     if isinstance(first, (bool, int, float)):
-        return _numbers(batch, where)
+        return _numbers(batch, name, where)
     if isinstance(first, (str, bytes)):
         return batch
     if isinstance(first, Mapping):
-        _same(batch, where, lambda e: isinstance(e, Mapping) and e.keys() == first.keys(), "the keys")
-        found = {key: _collate([e[key] for e in batch], f"{where}[{key!r}]") for key in first}
+        _same(batch, name, where, lambda e: isinstance(e, Mapping) and e.keys() == first.keys(), "the keys")
+        found = {key: _collate([e[key] for e in batch], name, f"{where}[{key!r}]") for key in first}
         return _like(first, found)
     if isinstance(first, (tuple, list)):
-        _same(batch, where, lambda e: isinstance(e, (tuple, list)) and len(e) == len(first), "the size")
-        parts = [_collate([e[k] for e in batch], f"{where}[{k}]") for k in range(len(first))]
+        _same(batch, name, where, lambda e: isinstance(e, (tuple, list)) and len(e) == len(first), "the size")
+        parts = [_collate([e[k] for e in batch], name, f"{where}[{k}]") for k in range(len(first))]
         return type(first)(*parts) if hasattr(first, "_fields") else parts
-    raise TypeError(f"default_collate: {where.format(0)} is {shown(first)}, a {type(first).__name__}\n  {_KNOWN}")
+    raise TypeError(f"{name}: {where.format(0)} is {shown(first)}, a {type(first).__name__}\n  {_KNOWN}")
 
 
-def _stacked(batch: list[Any], where: str) -> Tensor:
+def _stacked(batch: list[Any], name: str, where: str) -> Tensor:
     """Tensors, arrays or NumPy numbers of one shape and dtype as one Tensor."""
     first = batch[0]
     if not isinstance(first, Tensor) and first.dtype.kind not in "fiub":
-        raise TypeError(f"default_collate: {where.format(0)} has dtype {first.dtype}\n  {_KNOWN}")
+        raise TypeError(f"{name}: {where.format(0)} has dtype {first.dtype}\n  {_KNOWN}")
     for k, e in enumerate(batch):
         if not isinstance(e, (Tensor, np.ndarray, np.generic)) or e.dtype != first.dtype:
             what = f"has dtype {e.dtype}" if hasattr(e, "dtype") else f"is {shown(e)}"
-            raise TypeError(
-                f"default_collate: {where.format(k)} {what}\n  expected {first.dtype}, as {where.format(0)}"
-            )
+            raise TypeError(f"{name}: {where.format(k)} {what}\n  expected {first.dtype}, as {where.format(0)}")
         if e.shape != first.shape:
-            longer = "\n  likely sequences of different lengths: in a collate_fn, nn.utils.rnn.pad_sequence pads them"
+            longer = "\n  likely sequences of different lengths: DataLoader(..., collate_fn=pad_collate) pads them"
+            if name == "pad_collate":
+                longer = "\n  likely another sequence: pad_collate(batch, sequences=2) pads the first two parts"
             ragged = len(e.shape) == len(first.shape) > 0 and e.shape[1:] == first.shape[1:]
             raise ValueError(
-                f"default_collate: {where.format(k)} has shape {e.shape}\n"
-                f"  expected {first.shape}, as {where.format(0)}" + (longer if ragged else "")
+                f"{name}: {where.format(k)} has shape {e.shape}\n  expected {first.shape}, as {where.format(0)}"
+                + (longer if ragged else "")
             )
     if any(isinstance(e, Tensor) for e in batch):
         place = operands.device_of(*batch)
@@ -291,29 +353,25 @@ def _stacked(batch: list[Any], where: str) -> Tensor:
     return tensor(np.stack(batch))  # one copy to the device
 
 
-def _numbers(batch: list[Any], where: str) -> Tensor:
+def _numbers(batch: list[Any], name: str, where: str) -> Tensor:
     """Python numbers as one Tensor: bool, int64 or float64, whichever holds all."""
     for k, e in enumerate(batch):
         if not isinstance(e, (bool, int, float, np.bool_, np.number)):
-            raise TypeError(
-                f"default_collate: {where.format(k)} is {shown(e)}\n  expected a number, as {where.format(0)}"
-            )
+            raise TypeError(f"{name}: {where.format(k)} is {shown(e)}\n  expected a number, as {where.format(0)}")
     kinds = {type(e) for e in batch}
     dtype = np.bool_ if kinds == {bool} else np.int64 if kinds <= {bool, int} else np.float64
     try:
         return tensor(np.array(batch, dtype))
     except OverflowError:
         raise ValueError(
-            f"default_collate: {where.format('k')} is too large a number\n  expected one that int64 holds"
+            f"{name}: {where.format('k')} is too large a number\n  expected one that int64 holds"
         ) from None
 
 
-def _same(batch: list[Any], where: str, fits: Callable[[Any], bool], what: str) -> None:
+def _same(batch: list[Any], name: str, where: str, fits: Callable[[Any], bool], what: str) -> None:
     for k, e in enumerate(batch):
         if not fits(e):
-            raise ValueError(
-                f"default_collate: {where.format(k)} is {shown(e)}\n  expected {what} of {where.format(0)}"
-            )
+            raise ValueError(f"{name}: {where.format(k)} is {shown(e)}\n  expected {what} of {where.format(0)}")
 
 
 def _like(example: Mapping[Any, Any], found: dict[Any, Any]) -> Any:

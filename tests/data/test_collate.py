@@ -1,9 +1,10 @@
-"""default_collate is torch's, kind by kind.
+"""default_collate is torch's, kind by kind; pad_collate pads and counts.
 
 Tests `minirnn/data/loader.py`.
 """
 
 from collections import OrderedDict, namedtuple
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.data import DataLoader, default_collate
+from minirnn.data import DataLoader, default_collate, pad_collate
 from tests.each import each
 
 Pair = namedtuple("Pair", "a b")
@@ -128,6 +129,45 @@ def seen_types(value: Any) -> Any:
     return [seen_types(v) for v in value] if isinstance(value, (list, tuple)) else type(value).__name__
 
 
+# ---- padding
+
+
+def test_sequences_are_padded_and_counted(rng: np.random.Generator) -> None:
+    sequences = [rng.normal(size=(n, 2)).astype(f4) for n in (2, 4, 1)]
+    x, target, word, lengths = pad_collate([(s, k, "w") for k, s in enumerate(sequences)])
+    assert (x.shape, x.dtype) == ((4, 3, 2), f4)
+    assert seen(lengths) == ("int64", [2, 4, 1])
+    assert seen(target) == ("int64", [0, 1, 2])
+    assert word == ["w"] * 3
+    for b, s in enumerate(sequences):
+        np.testing.assert_array_equal(x.numpy()[: len(s), b], s)
+        assert not x.numpy()[len(s) :, b].any()
+    alone, ends = pad_collate(sequences, batch_first=True, padding_value=-1.0)
+    np.testing.assert_array_equal(alone.numpy()[2], [sequences[2][0], *[[-1, -1]] * 3])
+    assert ends.tolist() == [2, 4, 1]
+
+
+def test_targets_of_each_step_are_padded_with_a_value_of_their_own() -> None:
+    collate = partial(pad_collate, sequences=2, padding_value=(0.5, -100))
+    x, target, lengths = collate([(np.ones(1, f4), np.array([7])), (np.ones(2, f4), np.array([8, 9]))])
+    assert x.numpy().T.tolist() == [[1, 0.5], [1, 1]]
+    assert seen(target) == ("int64", [[7, 8], [-100, 9]])
+    assert lengths.tolist() == [1, 2]
+    same_value = pad_collate([(np.ones(1), np.ones(2)), (np.ones(2), np.ones(1))], sequences=2, padding_value=3)
+    assert same_value[0].numpy().T.tolist() == [[1, 3], [1, 1]]
+    assert same_value[1].numpy().T.tolist() == [[1, 1], [1, 3]]
+    assert same_value[2].tolist() == [1, 2]
+
+
+def test_what_was_padded_runs_through_a_layer(rng: np.random.Generator) -> None:
+    sequences = [rng.normal(size=(n, 2)) for n in (2, 4, 1)]
+    gru = mr.nn.GRU(2, 3, dtype="f8")
+    x, lengths = pad_collate(sequences)
+    _, h = gru(x, lengths=lengths)
+    for b, s in enumerate(sequences):
+        np.testing.assert_allclose(h.numpy()[:, b], gru(s)[1].numpy(), rtol=0, atol=1e-14)
+
+
 o = np.ones
 WRONG: list[tuple[Any, type[Exception], str]] = [
     (lambda: default_collate([o((2, 4)), o((3, 4))]), ValueError, r"has shape \(3, 4\)\n.*\n  likely sequences"),
@@ -146,6 +186,11 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     (lambda: default_collate([(1,), 2]), ValueError, r"batch\[1\] is 2\n  expected the size"),
     (lambda: default_collate([{"a": 1}, {"b": 1}]), ValueError, r"\{'b': 1\}\n  expected the keys of batch\[0\]"),
     (lambda: default_collate([{"a": o(1)}, {"a": o(2)}]), ValueError, r"batch\[1\]\['a'\] has shape \(2,\)"),
+    (lambda: pad_collate([(o(2), 1), (o(2),)]), ValueError, r"batch\[1\] .*\n.* a tuple of 2 parts"),
+    (lambda: pad_collate([o(2)], sequences=2), ValueError, "or a tuple of 2 parts, the first 2 of them sequences"),
+    (lambda: pad_collate([o(2)], sequences=0), ValueError, "sequences is 0"),
+    (lambda: pad_collate([(o(2), o(2)), (o(3), o(3))]), ValueError, r"batch\[1\]\[1\] has .*\n.*\n.*sequences=2"),
+    (lambda: pad_collate([("ab", 1)]), TypeError, "<U2"),
 ]
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import minirnn as mr
-from minirnn.data import Dataset, RandomSampler, Subset, TensorDataset, random_split
+from minirnn.data import BatchSampler, Dataset, RandomSampler, Subset, TensorDataset, random_split
+from tests.each import each
 
 
 def test_arrays_and_tensors_stand_side_by_side(device: str, rng: np.random.Generator) -> None:
@@ -84,6 +85,8 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
     (lambda: random_split(range(10), []), TypeError, r"lengths is \[\]"),
     (lambda: random_split(range(10), 5), TypeError, "lengths is 5"),  # type: ignore[arg-type]
     (lambda: RandomSampler([1], 1), TypeError, "replacement is 1"),  # type: ignore[arg-type]
+    (lambda: BatchSampler([1], 2, 1), TypeError, "drop_last is 1"),  # type: ignore[arg-type]
+    (lambda: len(BatchSampler(iter([1]), 2, True)), TypeError, "has no len"),
 ]
 
 
@@ -135,3 +138,15 @@ def test_num_samples_repeats_orders_or_draws_with_replacement() -> None:
     assert counts[0] != counts[1]
     assert len(list(RandomSampler(range(4), num_samples=2, seed=0))) == 2
     assert len(list(RandomSampler(range(4), num_samples=1, seed=0))) == 1
+
+
+@each("N", [0, 1, 5, 6])
+@each("size", [1, 2, 3, 9])
+@each("drop_last", [False, True])
+def test_lists_of_numbers_are_full_but_the_last(N: int, size: int, drop_last: bool) -> None:
+    sampler = BatchSampler(range(N), size, drop_last)
+    lists = list(sampler)
+    assert len(sampler) == len(lists)
+    assert [k for batch in lists for k in batch] == list(range(N - N % size if drop_last else N))
+    assert all(len(batch) == size for batch in (lists if drop_last else lists[:-1]))
+    assert list(sampler) == lists

@@ -15,8 +15,8 @@ from minirnn.data import (
     TensorDataset,
     copy_memory,
     default_collate,
+    pad_collate,
 )
-from minirnn.nn.utils.rnn import pad_sequence
 
 N = 7
 DATA = TensorDataset(np.arange(2.0 * N, dtype=np.float32).reshape(N, 2), np.arange(N))
@@ -124,9 +124,11 @@ def test_of_no_examples_no_batches_come() -> None:
 def test_sequences_of_a_task_come_as_the_task_has_them() -> None:
     task = copy_memory(np.random.default_rng(0), T=21, B=6)
     pairs = list(zip(task.x.swapaxes(0, 1), task.target.swapaxes(0, 1), strict=True))
-    ((x, target),) = DataLoader(pairs, 6, collate_fn=lambda batch: [*map(pad_sequence, zip(*batch, strict=True))])
+    loader = DataLoader(pairs, 6, collate_fn=lambda batch: pad_collate(batch, sequences=2))
+    ((x, target, lengths),) = loader
     np.testing.assert_array_equal(x.numpy(), task.x)
     np.testing.assert_array_equal(target.numpy(), task.target)
+    assert lengths.tolist() == [21] * 6
 
 
 def test_batches_of_text_come_in_the_order_of_the_text() -> None:

@@ -75,6 +75,8 @@ data.random_split(DATA, [float("nan")]) -> lengths[0] is nan
 data.SequentialSampler(3) -> data_source is 3
 data.RandomSampler(DATA, num_samples=0) -> num_samples is 0
 data.RandomSampler(DATA, seed="x") -> seed is 'x'
+data.BatchSampler([1, 2], 0, False) -> batch_size is 0
+data.BatchSampler(3, 2, False) -> sampler is 3 & iterable
 data.DataLoader({"a": 1}) -> dataset is a dict
 data.DataLoader(DATA, 0) -> batch_size is 0 & 1 or more
 data.DataLoader(DATA, num_workers=4) -> num_workers is 4 & expected 0 & worker processes
@@ -84,8 +86,12 @@ data.DataLoader(DATA, collate_fn="pad") -> collate_fn is 'pad'
 data.DataLoader(DATA, None, drop_last=True) -> batch_size=None
 data.default_collate([]) -> batch is empty
 data.default_collate([None]) -> batch[0] is None
-data.default_collate([array(2), array(3)]) -> batch[1] & (3,) & (2,) & pad_sequence
+data.default_collate([array(2), array(3)]) -> batch[1] & (3,) & (2,) & pad_collate
 data.default_collate([array(2), array(2, dtype="f8")]) -> batch[1] & float64
+data.pad_collate([]) -> batch is empty
+data.pad_collate([1, 2]) -> batch[0] is 1 & sequence
+data.pad_collate([array(3, 2), array(3, 1)]) -> sequences[1] & (3, 1) & (T_b, 2)
+data.pad_collate([array(2)], padding_value=(0, 1)) -> padding_value & expected 1
 rnn_utils.pad_sequence([]) -> empty list
 rnn_utils.pad_sequence(3) -> sequences is 3
 rnn_utils.pad_sequence([tensor(2, 3), tensor(2, 4)]) -> sequences[1] & (2, 4) & (T_b, 3)
