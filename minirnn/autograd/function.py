@@ -17,7 +17,6 @@ from minirnn.autograd.context import FunctionCtx
 from minirnn.autograd.kernels import Kernel, by_kernel, kernel_of, registered
 from minirnn.cells.expr import CellError, Expr
 from minirnn.devices.precision import chosen
-from minirnn.engine.operands import broadcasts
 from minirnn.engine.outputs import outputs_of
 from minirnn.engine.tape import Op, mode, no_grad, record
 from minirnn.engine.tensor import Tensor, leaf
@@ -277,12 +276,19 @@ class _Node(Op):
                 raise TypeError(
                     f"{self.name}: backward returned a {type(g).__name__} for argument {k}\n  expected a Tensor or None"
                 )
-            if g.device is not x.device or not broadcasts(x.shape, g.shape):
+            if g.device is not x.device or not _broadcasts_to(x.shape, g.shape):
                 raise ValueError(
                     f"{self.name}: backward returned a gradient of shape {g.shape} on {g.device} for argument {k}\n"
                     f"  expected the shape of the argument: {x.shape} on {x.device}"
                 )
         return [gs[k] for k in self.places]
+
+
+def _broadcasts_to(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, larger) == larger
+    except ValueError:
+        return False
 
 
 # ---- backward passes that cannot be differentiated

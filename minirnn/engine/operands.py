@@ -118,14 +118,6 @@ def shape_error(op: str, a: Tensor, b: Tensor, error: Exception) -> Exception:
     )
 
 
-def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Whether an array of this shape broadcasts to the shape `to`."""
-    try:
-        return np.broadcast_shapes(shape, to) == to
-    except ValueError:
-        return False
-
-
 def float_tensor(op: str, x: Any) -> Tensor:
     """`x` as a Tensor of floats. Raises TypeError for integers and bools."""
     if x.__class__ is not Tensor:  # most are Tensors, and skipping the call saves 0.1 us

@@ -7,6 +7,7 @@ from minirnn.nn import functional, init, utils
 from minirnn.nn.activations import (
     ELU,
     GELU,
+    GLU,
     LeakyReLU,
     LogSigmoid,
     LogSoftmax,
@@ -44,7 +45,7 @@ from minirnn.nn.states import LSTMHidden, LSTMState
 if not TYPE_CHECKING:  # torch's other names raise an error with a hint
     __getattr__, __dir__ = imported_later(__name__, {})
 
-__all__ = ["ELU", "GELU", "GRU", "LSTM", "RNN", "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss"]
+__all__ = ["ELU", "GELU", "GLU", "GRU", "LSTM", "RNN", "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss"]
 __all__ += ["Dropout", "Embedding", "Flatten", "GRUBlockCell", "GRUCell", "Identity"]
 __all__ += ["L1Loss", "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell", "LSTMHidden", "LSTMState", "LayerNorm"]
 __all__ += ["LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax", "MSELoss", "Module", "ModuleDict", "ModuleList"]

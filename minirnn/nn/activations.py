@@ -12,7 +12,7 @@ from minirnn.nn.options import WithOptions, calls
 
 class _Activation(WithOptions):
     def forward(self, input: Any) -> Tensor:
-        """The activation, elementwise or along `dim`, in the shape of `input`."""
+        """The activation, elementwise or along `dim`, in the shape of `input` (`GLU`: half as long along `dim`)."""
         return self._call(input)
 
 
@@ -59,6 +59,11 @@ class GELU(_Activation):
 @calls(functional.softplus)
 class Softplus(_Activation):
     """``log(1 + exp(beta * x)) / beta``, and x where ``beta * x > threshold``."""
+
+
+@calls(functional.glu)
+class GLU(_Activation):
+    """``a * sigmoid(b)`` of the halves a and b of the input along `dim`, where its size must be even."""
 
 
 class _AlongDim(_Activation):

@@ -68,8 +68,8 @@ def test_the_summary_of_the_page_holds_for_the_stored_times(figures: Any) -> Non
     assert max(most(passes, "gru", device, "forward+") for device in ("cpu", "native")) < 1
     plain = figures.rows_of("plain_ops")
     slow = [r for r in plain if r["microseconds"]["minirnn"] > 2 * r["microseconds"]["torch"]]
-    assert "Three in ten of the ops that are not recurrent take two to four times torch's time" in page
-    assert 0.27 < len(slow) / len(plain) < 0.33
+    assert "A third of the ops that are not recurrent take two to four times torch's time" in page
+    assert 0.3 < len(slow) / len(plain) < 0.37
     assert max(r["microseconds"]["minirnn"] / r["microseconds"]["torch"] for r in slow) < 4.5
 
 

@@ -150,6 +150,8 @@ def activations():
     for dim in (0, 1, -1):
         for name in ("softmax", "log_softmax"):
             yield name, f"dim{dim}", dict(input=x), dict(dim=dim)
+    yield "glu", "default", dict(input=x), {}
+    yield "glu", "first", dict(input=x), dict(dim=0)
 
 
 def layers():

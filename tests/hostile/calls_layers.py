@@ -88,7 +88,8 @@ F.gelu(X, "tan") -> 'tan' & 'none' & likely 'tanh'
 nn.GELU("exact") -> GELU & 'exact' & 'none'
 F.softplus(X, 0) -> softplus & beta is 0
 nn.Softplus(0) -> Softplus & beta is 0
-for NAME in OF_FLOATS logsigmoid:
+F.glu(X) -> glu & (2, 3) & even
+for NAME in OF_FLOATS logsigmoid glu:
     F.NAME(INTS) -> NAME & int64 & float16
 for NAME in relu leaky_relu elu silu dropout:
     F.NAME(X, inplace=3) -> NAME & inplace is 3
@@ -102,7 +103,7 @@ for NAME in softmax log_softmax:
     F.NAME(X, 0, axis=1) -> NAME & dim=0 & axis=1
     F.NAME(X, 2) -> axis 2 & -2 .. 1
     F.NAME(INTS, 0) -> NAME & int64
-for NAME in Softmax LogSoftmax:
+for NAME in Softmax LogSoftmax GLU:
     nn.NAME("last") -> NAME & dim is 'last' & integer
 
 # layers

@@ -65,6 +65,7 @@ ROWS: dict[str, Row] = {
     "SiLU": Row(function="silu"),
     "GELU": Row(function="gelu", shown={"GELU(approximate='tanh')": lambda: nn.GELU("tanh")}),
     "Softplus": Row(function="softplus", shown={"Softplus(beta=2.0, threshold=20.0)": lambda: nn.Softplus(2)}),
+    "GLU": Row(function="glu", shown={"GLU(dim=-1)": nn.GLU}),
     "Softmax": Row((1,), function="softmax", shown={"Softmax(dim=1)": lambda: nn.Softmax(1)}),
     "LogSoftmax": Row((1,), function="log_softmax", shown={"LogSoftmax(dim=1)": lambda: nn.LogSoftmax(axis=1)}),
     "Identity": Row((3,), shown={"Identity()": lambda: nn.Identity(3, a=4)}),

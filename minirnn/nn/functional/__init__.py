@@ -6,6 +6,7 @@ from minirnn.lookup.later import imported_later
 from minirnn.nn.functional.activations import (
     elu,
     gelu,
+    glu,
     leaky_relu,
     log_softmax,
     logsigmoid,
@@ -27,7 +28,7 @@ from minirnn.ops.primitives.declare import ACTIVATIONS as _ACTIVATIONS
 __getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "ctc_loss", "dropout"]
-__all__ += ["elu", "embedding", "gelu", "l1_loss", "layer_norm", "leaky_relu"]
+__all__ += ["elu", "embedding", "gelu", "glu", "l1_loss", "layer_norm", "leaky_relu"]
 __all__ += ["linear", "log_softmax", "logsigmoid", "mse_loss", "nll_loss", "one_hot", "relu"]
 __all__ += ["scaled_dot_product_attention", "sigmoid", "silu", "smooth_l1_loss", "softmax", "softplus", "tanh"]
 

@@ -1,4 +1,4 @@
-"""Activations: elementwise functions and softmaxes, with torch's names, defaults and derivatives at kinks.
+"""Activations: elementwise functions, `glu` and softmaxes, with torch's names, defaults and derivatives at kinks.
 
 Those that are a single op, such as `tanh`, are declared in `minirnn.ops.primitives` as activations.
 """
@@ -137,6 +137,17 @@ def logsigmoid(input: Any) -> Tensor:
     """``log(sigmoid(x)) = -log(1 + exp(-x))``, without overflow or underflow."""
     x, dtype = widened("logsigmoid", input)
     return (-log_one_plus_exp(-x)).astype(dtype)
+
+
+def glu(input: Any, dim: int = -1) -> Tensor:
+    """``a * sigmoid(b)``, where a and b are the two halves of `input` along `dim`. Dauphin et al. 2016."""
+    x, dtype = widened("glu", input)
+    dim = check.axis("glu", dim, x.ndim)
+    n = x.shape[dim]
+    if n % 2:
+        raise ValueError(f"glu: axis {dim} of shape {x.shape} has size {n}\n  expected an even size, two halves")
+    a, b = primitives.split(x, [n // 2, n // 2], dim)
+    return (a * primitives.sigmoid(b)).astype(dtype)
 
 
 def softmax(input: Any, dim: int | None = None, *, dtype: Any = None, axis: int | None = None) -> Tensor:

@@ -74,6 +74,14 @@ def constant_like(op: str, name: str, value: Any, like: Tensor) -> Tensor:
     return t.astype(like.dtype)
 
 
+def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether an array of this shape broadcasts to the shape `to`."""
+    try:
+        return np.broadcast_shapes(shape, to) == to
+    except ValueError:
+        return False
+
+
 def source(op: str, input: Any, inplace: Any) -> Any:
     """The input of a function with torch's `inplace`: `input`, or a copy if the function will write into `input`.
 

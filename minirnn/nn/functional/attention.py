@@ -9,9 +9,9 @@ import numpy as np
 
 from minirnn.arguments import check
 from minirnn.engine import operands
-from minirnn.engine.operands import broadcasts, same_device
+from minirnn.engine.operands import same_device
 from minirnn.engine.tensor import Tensor, as_tensor
-from minirnn.nn.functional.arguments import widened
+from minirnn.nn.functional.arguments import broadcasts, widened
 from minirnn.nn.functional.layers import ZERO, dropout
 from minirnn.ops.primitives import matmul, softmax, where
 from minirnn.ops.primitives.shapes import swap_last

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from minirnn.arguments import check
-from minirnn.engine.operands import broadcasts
 from minirnn.engine.tape import Op, record
 from minirnn.engine.tensor import Tensor
-from minirnn.nn.functional.arguments import constant_like, no_legacy, two_alike
+from minirnn.nn.functional.arguments import broadcasts, constant_like, no_legacy, two_alike
 from minirnn.nn.functional.reductions import reduced
 from minirnn.ops.primitives import absolute, clip, exp, log, log1p, relu, sigmoid, where
 from minirnn.ops.softplus import log_one_plus_exp

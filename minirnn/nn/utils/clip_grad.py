@@ -50,9 +50,7 @@ def clip_grad_norm_(
     max_norm = check.number(op, "max_norm", max_norm, 0, finite=False)
     owners = _with_gradients(op, parameters)
     gradients = [p.grad for p in owners if p.grad is not None]
-    norm = np.array(_clip(op, owners, gradients, max_norm, norm_type, error_if_nonfinite))
-    with np.errstate(over="ignore"):  # float16
-        return tensor(norm, device=gradients[0].device, dtype=gradients[0].dtype) if gradients else tensor(0.0)
+    return _as_number(_clip(op, owners, gradients, max_norm, norm_type, error_if_nonfinite), gradients)
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
@@ -93,6 +91,12 @@ def _clip(
     norm = _total_norm(op, gradients, norm_type, error_if_nonfinite)
     _scale(owners, max_norm, norm)
     return norm
+
+
+def _as_number(norm: float, tensors: list[Tensor]) -> Tensor:
+    """A Tensor () with the dtype and device of the first Tensor."""
+    with np.errstate(over="ignore"):  # float16
+        return tensor(np.array(norm), device=tensors[0].device, dtype=tensors[0].dtype) if tensors else tensor(0.0)
 
 
 def _norm(t: Tensor, p: float) -> float:

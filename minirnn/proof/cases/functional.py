@@ -68,7 +68,7 @@ VALUES: dict[str, Row] = {
     "nll_loss": (lambda a: F.nll_loss(a, classes(a), weights(a), ignore_index=1), one(), "all"),
     "ctc_loss": (ctc_loss, one(), "all"),
     **{name: PRIMITIVES[name] for name in ACTIVATIONS},
-    **alike(one(), 0, "silu", "gelu", "logsigmoid"),
+    **alike(one(), 0, "silu", "gelu", "logsigmoid", "glu"),
     **alike(one(away_from_zero), 0, "relu", "elu"),
     **alike(one(away_from_zero), 0, "leaky_relu", negative_slope=0.2),
     **alike(one(), 0, "softplus", beta=1.5),
