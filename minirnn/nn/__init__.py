@@ -30,6 +30,8 @@ from minirnn.nn.losses import (
     BCEWithLogitsLoss,
     CrossEntropyLoss,
     CTCLoss,
+    HuberLoss,
+    KLDivLoss,
     L1Loss,
     MSELoss,
     NLLLoss,
@@ -46,7 +48,7 @@ if not TYPE_CHECKING:  # torch's other names raise an error with a hint
     __getattr__, __dir__ = imported_later(__name__, {})
 
 __all__ = ["ELU", "GELU", "GLU", "GRU", "LSTM", "RNN", "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss"]
-__all__ += ["Dropout", "Embedding", "Flatten", "GRUBlockCell", "GRUCell", "Identity"]
+__all__ += ["Dropout", "Embedding", "Flatten", "GRUBlockCell", "GRUCell", "HuberLoss", "Identity", "KLDivLoss"]
 __all__ += ["L1Loss", "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell", "LSTMHidden", "LSTMState", "LayerNorm"]
 __all__ += ["LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax", "MSELoss", "Module", "ModuleDict", "ModuleList"]
 __all__ += ["NLLLoss", "Parameter", "RNNCell", "ReLU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax"]

@@ -11,6 +11,7 @@ from typing import Any
 from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional
+from minirnn.nn.functional.regression import divergence_reduction
 from minirnn.nn.options import WithOptions, calls
 
 
@@ -63,6 +64,19 @@ class L1Loss(_Loss):
 @calls(functional.smooth_l1_loss, inputs=2, beta=(check.number, 0))
 class SmoothL1Loss(_Loss):
     """Squared below `beta` (0 or more), absolute above: `minirnn.nn.functional.smooth_l1_loss`."""
+
+
+@calls(functional.huber_loss, inputs=2, without=("weight",))
+class HuberLoss(_Loss):
+    """Squared up to `delta` (above 0), absolute above: `minirnn.nn.functional.huber_loss`."""
+
+
+@calls(functional.kl_div, inputs=2, reduction=(divergence_reduction,))
+class KLDivLoss(_Loss):
+    """``p * (log(p) - x)`` of log-probabilities x and probabilities p: `minirnn.nn.functional.kl_div`.
+
+    The reduction "batchmean" is the divergence of a batch; "mean" divides by the number of all elements.
+    """
 
 
 @calls(functional.ctc_loss, inputs=4)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 from minirnn.arguments import check
 from minirnn.engine.tensor import Tensor
 from minirnn.nn.functional.activations import divisor
-from minirnn.nn.functional.arguments import ANY_INTEGER, no_legacy, weight_of
+from minirnn.nn.functional.arguments import ANY_INTEGER, above_0, no_legacy, weight_of
 from minirnn.nn.module import Module
 
 Class = TypeVar("Class", bound="type[WithOptions]")
@@ -79,10 +79,11 @@ def _name_forward(cls: type) -> None:
 
 
 READERS: dict[str, tuple[Any, ...]] = {
-    **dict.fromkeys(("inplace", "zero_infinity"), (check.flag,)),
+    **dict.fromkeys(("inplace", "log_target", "zero_infinity"), (check.flag,)),
     **dict.fromkeys(("alpha", "negative_slope", "threshold"), (check.number,)),
     "dim": (check.integer,),
     "beta": (divisor,),
+    "delta": (above_0,),
     "approximate": (check.choice, ("none", "tanh")),
     "ignore_index": (check.integer, *ANY_INTEGER),
     "label_smoothing": (check.number, 0, 1),

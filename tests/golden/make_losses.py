@@ -6,6 +6,7 @@ losses/README.md describes the keys.
 
 import json
 import sys
+import warnings
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ import torch.nn.functional as F
 from tests.golden.files import write_or_check
 
 torch.set_num_threads(1)
-
+warnings.simplefilter("ignore")  # torch warns of reduction="mean" of kl_div
 RNG = np.random.default_rng(20)
 CONSTANT = {"weight", "pos_weight"}  # of losses: torch has no gradients into these
 
@@ -102,16 +103,25 @@ def regression():
     for reduction in REDUCTIONS:
         said = dict(reduction=reduction)
         both, weighted = dict(input=x, target=y), dict(input=x, target=y, weight=weight)
-        for name in ("mse_loss", "l1_loss"):
+        for name in ("mse_loss", "l1_loss", "huber_loss"):
             yield name, f"plain_{reduction}", both, said
             yield name, f"weight_{reduction}", weighted, said
+        yield "huber_loss", f"delta_{reduction}", both, said | dict(delta=0.6)
         yield "smooth_l1_loss", f"plain_{reduction}", both, said
         yield "smooth_l1_loss", f"beta_{reduction}", both, said | dict(beta=0.6)
         yield "smooth_l1_loss", f"beta_0_{reduction}", both, said | dict(beta=0.0)
     edge = dict(input=np.array([-0.5, -0.0, 0.5, 0.75]), target=np.zeros(4))
     yield "smooth_l1_loss", "edge", edge, dict(beta=0.5, reduction="none")
+    yield "huber_loss", "edge", edge, dict(delta=0.5, reduction="none")
     yield "l1_loss", "edge", edge, dict(reduction="none")
     yield "mse_loss", "nothing", dict(input=normal(0, 3), target=normal(0, 3)), {}
+    x, p = np.log(distribution(3, 4)), distribution(3, 4)
+    for reduction in (*REDUCTIONS, "batchmean"):
+        yield "kl_div", f"plain_{reduction}", dict(input=x, target=p), dict(reduction=reduction)
+        logs = dict(input=x, target=np.log(p))
+        yield "kl_div", f"log_target_{reduction}", logs, dict(reduction=reduction, log_target=True)
+    zero = dict(input=x, target=np.where(p > 0.25, p, 0.0))
+    yield "kl_div", "zeros", zero, dict(reduction="sum", constant=["target"])
 
 
 def ctc():

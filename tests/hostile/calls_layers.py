@@ -14,7 +14,7 @@ INTS = tensor(B, C, dtype=np.int64)
 LOGITS, SCALAR = tensor(T, B, C), tensor()
 P = np.full((B, C), 0.5, np.float32)
 LOSSES = (
-    *("mse_loss", "l1_loss", "smooth_l1_loss"),
+    *("mse_loss", "l1_loss", "smooth_l1_loss", "kl_div"),
     *("binary_cross_entropy", "binary_cross_entropy_with_logits"),
 )
 OF_FLOATS = ("relu", "leaky_relu", "elu", "sigmoid", "tanh", "silu", "gelu", "softplus")
@@ -61,7 +61,10 @@ nn.BCEWithLogitsLoss(pos_weight=[1]) -> pos_weight & int64
 F.mse_loss(X, P, weight=[1.0, 2.0, 3.0]) -> weight & (3,) & (2, 3)
 F.smooth_l1_loss(X, P, beta=-1) -> smooth_l1_loss & beta is -1.0 & 0 or more
 nn.SmoothL1Loss(beta="1") -> SmoothL1Loss & beta is '1'
+F.huber_loss(X, P, delta=0) -> huber_loss & delta is 0.0 & above 0
+nn.HuberLoss(delta=-1) -> HuberLoss & delta is -1.0
 nn.L1Loss(reduction="batchmean") -> L1Loss & 'batchmean'
+F.kl_div(X, P, log_target=1) -> kl_div & log_target is 1 & True or False
 
 # sequences
 F.ctc_loss(tensor(2, 2, 2, 3), [1], [2], [1]) -> log_probs & (2, 2, 2, 3)
@@ -148,16 +151,16 @@ attend(Q, tensor(5, 3, device=ELSEWHERE), V) -> different devices
 attend(Q, K, V, scale="big") -> scale is 'big'
 
 # of two
-for NAME in LOSSES:
+for NAME in LOSSES huber_loss:
     F.NAME(X, array(C)) -> NAME & (2, 3) & (3,)
     F.NAME(INTS, np.zeros((B, C), int)) -> NAME & int64 & float16
     F.NAME(X, tensor(B, C, device=ELSEWHERE)) -> NAME & different devices
     F.NAME(X, P, reduction="median") -> NAME & 'median' & 'mean'
-for NAME in CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss MSELoss L1Loss SmoothL1Loss:
+for NAME in CrossEntropyLoss NLLLoss BCELoss BCEWithLogitsLoss MSELoss L1Loss SmoothL1Loss KLDivLoss:
     nn.NAME(reduction="average") -> NAME: reduction is 'average'
     nn.NAME(size_average=False) -> NAME: size_average is False & expected reduction=
     nn.NAME(reduce=True) -> NAME: reduce is True & expected reduction=
-for NAME in MSELoss L1Loss SmoothL1Loss BCELoss:
+for NAME in MSELoss L1Loss SmoothL1Loss HuberLoss KLDivLoss BCELoss:
     nn.NAME()(np.zeros((4, 1)), np.zeros(4)) -> input has shape (4, 1), target (4,)
 for NAME in LOSSES:
     F.NAME(X, P, size_average=False) -> NAME & size_average is False

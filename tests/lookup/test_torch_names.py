@@ -189,9 +189,10 @@ def test_a_generator_records_nothing_inside_and_what_its_caller_does() -> None:
     assert mr.is_grad_enabled()
 
 
-def test_the_curvature_of_a_perfect_fit_is_one() -> None:
+@pytest.mark.parametrize("loss", [F.huber_loss, F.smooth_l1_loss])
+def test_the_curvature_of_a_perfect_fit_is_one(loss: Any) -> None:
     y = np.array([1.0, -2.0])
-    found = mr.hessian(lambda x: F.smooth_l1_loss(x, mr.tensor(y), reduction="sum"), mr.tensor(y))
+    found = mr.hessian(lambda x: loss(x, mr.tensor(y), reduction="sum"), mr.tensor(y))
     np.testing.assert_array_equal(found.numpy(), np.eye(2))
 
 

@@ -106,12 +106,14 @@ LOSSES: dict[str, str] = {
     "MSELoss": "mse_loss",
     "L1Loss": "l1_loss",
     "SmoothL1Loss": "smooth_l1_loss",
+    "HuberLoss": "huber_loss",
+    "KLDivLoss": "kl_div",
     "CTCLoss": "ctc_loss",
 }
 """They have a target, and options that the stored cases give."""
 OTHERS = {"Module", "ModuleDict", "ModuleList", "Sequential", "Embedding"}
 """Containers, and a module of integers: they have tests by hand."""
-WITHOUT_WEIGHT = ("mse_loss", "l1_loss")  # which the functions have, but not the modules
+WITHOUT_WEIGHT = ("mse_loss", "l1_loss", "huber_loss")  # which the functions have, but not the modules
 
 
 def made(name: str, dtype: Any = np.float64, device: str | None = None) -> Any:

@@ -21,14 +21,14 @@ from minirnn.nn.functional.classification import cross_entropy, nll_loss
 from minirnn.nn.functional.ctc import ctc_loss
 from minirnn.nn.functional.layers import dropout, embedding, linear, one_hot
 from minirnn.nn.functional.normalization import layer_norm
-from minirnn.nn.functional.regression import l1_loss, mse_loss, smooth_l1_loss
+from minirnn.nn.functional.regression import huber_loss, kl_div, l1_loss, mse_loss, smooth_l1_loss
 from minirnn.ops import sigmoid, tanh
 from minirnn.ops.primitives.declare import ACTIVATIONS as _ACTIVATIONS
 
 __getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, an error with the name here
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "ctc_loss", "dropout"]
-__all__ += ["elu", "embedding", "gelu", "glu", "l1_loss", "layer_norm", "leaky_relu"]
+__all__ += ["elu", "embedding", "gelu", "glu", "huber_loss", "kl_div", "l1_loss", "layer_norm", "leaky_relu"]
 __all__ += ["linear", "log_softmax", "logsigmoid", "mse_loss", "nll_loss", "one_hot", "relu"]
 __all__ += ["scaled_dot_product_attention", "sigmoid", "silu", "smooth_l1_loss", "softmax", "softplus", "tanh"]
 

@@ -74,6 +74,15 @@ def constant_like(op: str, name: str, value: Any, like: Tensor) -> Tensor:
     return t.astype(like.dtype)
 
 
+def above_0(op: str, name: str, value: Any, *, finite: bool = True) -> float:
+    """A positive option, such as `huber_loss`'s `delta`. Raises TypeError if not a number, ValueError if not
+    positive."""
+    value = check.number(op, name, value, finite=finite)
+    if value <= 0:
+        raise ValueError(f"{op}: {name} is {value}\n  expected a number above 0")
+    return value
+
+
 def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     """Whether an array of this shape broadcasts to the shape `to`."""
     try:

@@ -58,9 +58,10 @@ scores_and_answers = two(normal, probability)
 
 VALUES: dict[str, Row] = {
     **alike(scores_and_answers, "all", "binary_cross_entropy_with_logits"),
+    **alike(scores_and_answers, "all", "kl_div", reduction="batchmean"),
     **alike(two(probability), "all", "binary_cross_entropy"),
     **alike(two(), "all", "mse_loss"),
-    **alike(near_or_far, "all", "l1_loss", "smooth_l1_loss"),
+    **alike(near_or_far, "all", "l1_loss", "smooth_l1_loss", "huber_loss"),
     "cross_entropy of probabilities": named(scores_and_answers, "all", "cross_entropy"),
     "cross_entropy": (
         lambda a: F.cross_entropy(a, classes(a), weights(a), ignore_index=1, label_smoothing=0.1), one(), "all"

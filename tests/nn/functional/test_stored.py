@@ -14,7 +14,7 @@ STORED = cases(*sorted(path.stem for path in FOLDER.glob("*.npz")))
 
 WITHOUT_DERIVATIVES = {
     *((name, said) for name, said in STORED if name in ("relu", "leaky_relu", "elu", "ctc_loss")),
-    *((name, "edge") for name in ("l1_loss", "smooth_l1_loss")),
+    *((name, "edge") for name in ("huber_loss", "l1_loss", "smooth_l1_loss")),
     *((name, said) for name in ("cross_entropy", "nll_loss") for said in ("all_ignored", "no_rows")),
     *(("embedding", "padding"), ("embedding", "padding_from_the_end"), ("mse_loss", "nothing")),
     ("binary_cross_entropy", "sure"),
