@@ -8,13 +8,16 @@ from minirnn.nn.activations import (
     ELU,
     GELU,
     GLU,
+    Hardtanh,
     LeakyReLU,
     LogSigmoid,
     LogSoftmax,
     ReLU,
+    ReLU6,
     Sigmoid,
     SiLU,
     Softmax,
+    Softmin,
     Softplus,
     Tanh,
 )
@@ -23,7 +26,7 @@ from minirnn.nn.containers import ModuleDict, ModuleList, Sequential
 from minirnn.nn.dropout import Dropout
 from minirnn.nn.embedding import Embedding
 from minirnn.nn.gru_block import GRUBlockCell
-from minirnn.nn.layer_norm import LayerNorm
+from minirnn.nn.layer_norm import LayerNorm, RMSNorm
 from minirnn.nn.linear import Linear
 from minirnn.nn.losses import (
     BCELoss,
@@ -47,10 +50,10 @@ from minirnn.nn.states import LSTMHidden, LSTMState
 if not TYPE_CHECKING:  # torch's other names raise an error with a hint
     __getattr__, __dir__ = imported_later(__name__, {})
 
-__all__ = ["ELU", "GELU", "GLU", "GRU", "LSTM", "RNN", "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CrossEntropyLoss"]
-__all__ += ["Dropout", "Embedding", "Flatten", "GRUBlockCell", "GRUCell", "HuberLoss", "Identity", "KLDivLoss"]
-__all__ += ["L1Loss", "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell", "LSTMHidden", "LSTMState", "LayerNorm"]
-__all__ += ["LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax", "MSELoss", "Module", "ModuleDict", "ModuleList"]
-__all__ += ["NLLLoss", "Parameter", "RNNCell", "ReLU", "Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax"]
-__all__ += ["Softplus", "Tanh"]
+__all__ = ["ELU", "GELU", "GLU", "GRU", "LSTM", "RNN", "BCELoss", "BCEWithLogitsLoss", "CTCLoss"]
+__all__ += ["CrossEntropyLoss", "Dropout", "Embedding", "Flatten", "GRUBlockCell", "GRUCell", "Hardtanh"]
+__all__ += ["HuberLoss", "Identity", "KLDivLoss", "L1Loss", "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell"]
+__all__ += ["LSTMHidden", "LSTMState", "LayerNorm", "LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax", "MSELoss"]
+__all__ += ["Module", "ModuleDict", "ModuleList", "NLLLoss", "Parameter", "RMSNorm", "RNNCell", "ReLU", "ReLU6"]
+__all__ += ["Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax", "Softmin", "Softplus", "Tanh"]
 __all__ += ["functional", "init", "utils"]

@@ -6,6 +6,7 @@ from typing import Any
 
 from minirnn.engine.tensor import Tensor
 from minirnn.nn import functional
+from minirnn.nn.functional.activations import bounds
 from minirnn.nn.functional.arguments import one_dim
 from minirnn.nn.options import WithOptions, calls
 
@@ -21,6 +22,11 @@ class ReLU(_Activation):
     """``max(x, 0)``. With `inplace` it is written into the input."""
 
 
+@calls(functional.relu6)
+class ReLU6(_Activation):
+    """``min(max(x, 0), 6)``."""
+
+
 @calls(functional.leaky_relu)
 class LeakyReLU(_Activation):
     """``x`` where x > 0, else ``negative_slope * x``."""
@@ -29,6 +35,18 @@ class LeakyReLU(_Activation):
 @calls(functional.elu)
 class ELU(_Activation):
     """``x`` where x > 0, else ``alpha * (exp(x) - 1)``."""
+
+
+@calls(functional.hardtanh)
+class Hardtanh(_Activation):
+    """``min(max(x, min_val), max_val)``."""
+
+    min_val: float
+    max_val: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.min_val, self.max_val = bounds("Hardtanh", self.min_val, self.max_val)
 
 
 @calls(functional.sigmoid)
@@ -83,3 +101,8 @@ class Softmax(_AlongDim):
 @calls(functional.log_softmax, without=("dtype",))
 class LogSoftmax(_AlongDim):
     """``log(softmax(x))`` along `dim`, which must be given; `axis` is minirnn's name for it."""
+
+
+@calls(functional.softmin, without=("dtype",))
+class Softmin(_AlongDim):
+    """``softmax(-x)`` along `dim`, which must be given; `axis` is minirnn's name for it."""

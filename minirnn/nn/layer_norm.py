@@ -1,4 +1,4 @@
-"""LayerNorm: normalizes the elements of each row, then applies a learned scale and shift."""
+"""LayerNorm and RMSNorm: normalize the elements of each row, then apply a learned scale."""
 
 from __future__ import annotations
 
@@ -61,9 +61,8 @@ class LayerNorm(Module):
 
     def reset_parameters(self) -> None:
         """Set weights to 1 and biases to 0."""
-        for parameter, value in ((self.weight, 1.0), (self.bias, 0.0)):
-            if parameter is not None:
-                parameter.assign(np.full(parameter.shape, value))
+        _reset(self.weight, 1.0)
+        _reset(self.bias, 0.0)
 
     def forward(self, input: Any) -> Tensor:
         """``(..., *normalized_shape)`` -> the same shape."""
@@ -72,3 +71,56 @@ class LayerNorm(Module):
     def extra_repr(self) -> str:
         bias = "" if self.bias is not None or not self.elementwise_affine else ", bias=False"
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}{bias}"
+
+
+class RMSNorm(Module):
+    """``x / sqrt(mean(x**2) + eps) * weight`` over the last axes: `minirnn.nn.functional.rms_norm`.
+
+    Parameters
+    ----------
+    normalized_shape : int or tuple of int
+    eps : float, optional
+        By default the spacing of the numbers of the input's dtype at 1.
+    elementwise_affine : bool
+        Whether there is a weight.
+    device, dtype
+        Device and dtype (default float32) of the weight.
+
+    Attributes
+    ----------
+    weight : Parameter of shape normalized_shape, or None
+        Ones at first.
+    """
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: str | Device | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = shape_of("RMSNorm", normalized_shape)
+        self.eps = None if eps is None else check.number("RMSNorm", "eps", eps)
+        self.elementwise_affine = check.flag("RMSNorm", "elementwise_affine", elementwise_affine)
+        make = Factory(device, dtype)
+        self.register_parameter("weight", make.full(self.normalized_shape, 1.0) if elementwise_affine else None)
+
+    weight: Parameter | None
+
+    def reset_parameters(self) -> None:
+        """Set the weight to 1."""
+        _reset(self.weight, 1.0)
+
+    def forward(self, input: Any) -> Tensor:
+        """``(..., *normalized_shape)`` -> the same shape."""
+        return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+def _reset(parameter: Tensor | None, value: float) -> None:
+    if parameter is not None:
+        parameter.assign(np.full(parameter.shape, value))

@@ -149,8 +149,10 @@ def ctc():
 
 def activations():
     x = np.concatenate([normal(12) * 2, [0.0, -30.0, 30.0, -1.0, 1.0, 6.0, 2.0, 0.5, 1e-9, -1e-9]])
-    for name in ("relu", "leaky_relu", "elu", "silu", "gelu", "softplus", "logsigmoid", "sigmoid", "tanh"):
+    for name in ("relu", "relu6", "leaky_relu", "elu", "silu", "gelu", "softplus", "logsigmoid", "sigmoid", "tanh"):
         yield name, "default", dict(input=x), {}
+    yield "hardtanh", "default", dict(input=x), {}
+    yield "hardtanh", "bounds", dict(input=x), dict(min_val=-0.5, max_val=2.0)
     yield "leaky_relu", "slope", dict(input=x), dict(negative_slope=0.3)
     yield "elu", "alpha", dict(input=x), dict(alpha=1.7)
     yield "gelu", "tanh", dict(input=x), dict(approximate="tanh")
@@ -158,10 +160,19 @@ def activations():
     yield "softplus", "threshold", dict(input=x), dict(beta=1.5, threshold=1.0)
     x = normal(2, 3, 4)
     for dim in (0, 1, -1):
-        for name in ("softmax", "log_softmax"):
+        for name in ("softmax", "log_softmax", "softmin", "normalize"):
             yield name, f"dim{dim}", dict(input=x), dict(dim=dim)
+    yield "normalize", "default", dict(input=x), {}
+    for p in (1.0, 3.0, float("inf")):
+        yield "normalize", f"p{p}", dict(input=x), dict(p=p, dim=2)
+    yield "normalize", "eps", dict(input=x * [[1e-3], [1], [1]]), dict(dim=2, eps=0.1)
+    yield "normalize", "zeros", dict(input=x * [[0], [1], [1]]), dict(dim=2)
     yield "glu", "default", dict(input=x), {}
     yield "glu", "first", dict(input=x), dict(dim=0)
+    y = normal(2, 3, 4)
+    yield "cosine_similarity", "default", dict(x1=x, x2=y), {}
+    yield "cosine_similarity", "last", dict(x1=x, x2=y[:, :1]), dict(dim=-1)
+    yield "cosine_similarity", "eps", dict(x1=x * 1e-2, x2=y), dict(dim=2, eps=0.5, constant=["x1", "x2"])
 
 
 def layers():
@@ -176,6 +187,8 @@ def layers():
         yield "layer_norm", f"affine{end}", dict(input=x, weight=scale, bias=shift), said | dict(constant=[])
         yield "layer_norm", f"weight{end}", dict(input=x, weight=scale), said | dict(eps=0.3, constant=[])
         yield "layer_norm", f"plain{end}", dict(input=x), said
+        yield "rms_norm", f"weight{end}", dict(input=x, weight=scale), said | dict(eps=0.3, constant=[])
+        yield "rms_norm", f"plain{end}", dict(input=x * 1e-8), said
     ids = np.array([[1, 5, 1, 0], [6, 1, 2, 5]])
     table = normal(7, 3)
     yield "embedding", "plain", dict(input=ids, weight=table), dict(constant=[])

@@ -17,7 +17,7 @@ LOSSES = (
     *("mse_loss", "l1_loss", "smooth_l1_loss", "kl_div"),
     *("binary_cross_entropy", "binary_cross_entropy_with_logits"),
 )
-OF_FLOATS = ("relu", "leaky_relu", "elu", "sigmoid", "tanh", "silu", "gelu", "softplus")
+OF_FLOATS = ("relu", "relu6", "hardtanh", "leaky_relu", "elu", "sigmoid", "tanh", "silu", "gelu", "softplus")
 attend = F.scaled_dot_product_attention
 Q, K, V = tensor(4, 3), tensor(5, 3), tensor(5, 2)
 
@@ -85,6 +85,8 @@ nn.CTCLoss(-1) -> CTCLoss & blank is -1
 nn.CTCLoss(zero_infinity=1) -> CTCLoss & zero_infinity is 1
 
 # activations
+F.hardtanh(X, 2, 1) -> min_val 2.0 & max_val 1.0
+nn.Hardtanh(2, 1) -> Hardtanh & min_val 2.0
 F.leaky_relu(X, "0.1") -> negative_slope is '0.1'
 F.elu(X, float("nan")) -> alpha is nan
 F.gelu(X, "tan") -> 'tan' & 'none' & likely 'tanh'
@@ -94,19 +96,19 @@ nn.Softplus(0) -> Softplus & beta is 0
 F.glu(X) -> glu & (2, 3) & even
 for NAME in OF_FLOATS logsigmoid glu:
     F.NAME(INTS) -> NAME & int64 & float16
-for NAME in relu leaky_relu elu silu dropout:
+for NAME in relu relu6 hardtanh leaky_relu elu silu dropout:
     F.NAME(X, inplace=3) -> NAME & inplace is 3
     F.NAME([1.0], inplace=True) -> NAME & inplace=True & expected a Tensor
 for NAME in Sigmoid/sigmoid Tanh/tanh LogSigmoid/logsigmoid:
     nn.NAME()(INTS) -> WORD & int64
-for NAME in ReLU LeakyReLU ELU SiLU Dropout:
+for NAME in ReLU ReLU6 Hardtanh LeakyReLU ELU SiLU Dropout:
     nn.NAME(inplace=3) -> NAME & inplace is 3
-for NAME in softmax log_softmax:
+for NAME in softmax log_softmax softmin:
     F.NAME(X) -> NAME & dim is None & dim=-1
     F.NAME(X, 0, axis=1) -> NAME & dim=0 & axis=1
     F.NAME(X, 2) -> axis 2 & -2 .. 1
     F.NAME(INTS, 0) -> NAME & int64
-for NAME in Softmax LogSoftmax GLU:
+for NAME in Softmax LogSoftmax Softmin GLU:
     nn.NAME("last") -> NAME & dim is 'last' & integer
 
 # layers
@@ -135,9 +137,17 @@ F.layer_norm(X, 4) -> layer_norm & (2, 3) & (..., 4)
 F.layer_norm(X, ()) -> layer_norm & () & 1 or more
 F.layer_norm(X, 3, array(2)) -> weight & (2,) & (3,)
 F.layer_norm(INTS, 3) -> layer_norm & int64
+F.rms_norm(X, (2, 2)) -> rms_norm & (2, 3) & (..., 2, 2)
+F.rms_norm(X, 3, None, "small") -> eps is 'small'
 nn.LayerNorm(0) -> LayerNorm & 0 & 1 or more
 nn.LayerNorm(3, bias=1) -> LayerNorm & bias is 1
 nn.LayerNorm(4)(X) -> layer_norm & (2, 3)
+nn.RMSNorm(2.0) -> RMSNorm & 2.0 & integer
+F.normalize(X, -1) -> normalize & p is -1 & 0 or more
+F.normalize(array(3)) -> axis 1 & -1 .. 0
+F.normalize(X, out=X) -> out is given & None
+F.cosine_similarity(X, tensor(2, 2)) -> (2, 3) & (2, 2) & broadcast
+F.cosine_similarity(X, INTS) -> cosine_similarity & int64
 
 # attentive
 attend(Q, V, V) -> (4, 3) & (5, 2) & (..., L, E)

@@ -160,7 +160,7 @@ def test_modules_have_torchs_records(rng: np.random.Generator) -> None:
         lambda lib: lib.nn.GRU(2, 3, bias=False),
         lambda lib: lib.nn.Sequential(lib.nn.Linear(2, 3, bias=False), lib.nn.LayerNorm(3)),
         lambda lib: lib.nn.LayerNorm(3, bias=False),
-        lambda lib: lib.nn.LayerNorm(3, elementwise_affine=False),
+        lambda lib: lib.nn.RMSNorm(3, elementwise_affine=False),
     ):
         theirs, ours = make(torch), make(mr)
         for record in ("_parameters", "_buffers", "_modules"):

@@ -57,8 +57,10 @@ def cell(gates: int, **options: Any) -> Row:
 LSTM_BLOCK = {"w": (I + H, 4 * H), "b": (4 * H,)}
 ROWS: dict[str, Row] = {
     "ReLU": Row(function="relu", shown={"ReLU()": nn.ReLU}),
+    "ReLU6": Row(function="relu6"),
     "LeakyReLU": Row(function="leaky_relu", shown={"LeakyReLU(negative_slope=0.2)": lambda: nn.LeakyReLU(0.2)}),
     "ELU": Row(function="elu", shown={"ELU(alpha=1.0)": nn.ELU}),
+    "Hardtanh": Row(function="hardtanh", shown={"Hardtanh(min_val=0.0, max_val=2.0)": lambda: nn.Hardtanh(0, 2)}),
     "Sigmoid": Row(function="sigmoid"),
     "LogSigmoid": Row(function="logsigmoid"),
     "Tanh": Row(function="tanh"),
@@ -68,6 +70,7 @@ ROWS: dict[str, Row] = {
     "GLU": Row(function="glu", shown={"GLU(dim=-1)": nn.GLU}),
     "Softmax": Row((1,), function="softmax", shown={"Softmax(dim=1)": lambda: nn.Softmax(1)}),
     "LogSoftmax": Row((1,), function="log_softmax", shown={"LogSoftmax(dim=1)": lambda: nn.LogSoftmax(axis=1)}),
+    "Softmin": Row((1,), function="softmin", shown={"Softmin(dim=1)": lambda: nn.Softmin(1)}),
     "Identity": Row((3,), shown={"Identity()": lambda: nn.Identity(3, a=4)}),
     "Flatten": Row(shown={"Flatten(start_dim=1, end_dim=2)": lambda: nn.Flatten(1, 2)}),
     "Dropout": Row((0.0,)),
@@ -81,6 +84,13 @@ ROWS: dict[str, Row] = {
             "LayerNorm((3,), eps=1e-05, elementwise_affine=True, bias=False)": lambda: nn.LayerNorm(3, bias=False),
         },
         "layer_norm",
+    ),
+    "RMSNorm": Row(
+        (4,),
+        (3, 4),
+        {"weight": (4,)},
+        {"RMSNorm((3,), eps=0.5, elementwise_affine=False)": lambda: nn.RMSNorm(3, 0.5, False)},
+        "rms_norm",
     ),
     "RNN": layer(1),
     "GRU": layer(3),
@@ -268,7 +278,7 @@ def test_a_missing_argument_is_told_under_the_name_of_the_class(name: str) -> No
         getattr(nn, name)()()
 
 
-@pytest.mark.parametrize("module", [nn.Softmax, nn.LogSoftmax])
+@pytest.mark.parametrize("module", [nn.Softmax, nn.LogSoftmax, nn.Softmin])
 def test_the_axis_must_be_named_once(module: Any) -> None:
     assert module(axis=-1).dim == -1
     with pytest.raises(TypeError, match=f"{module.__name__}: dim is None\n  expected the axis"):

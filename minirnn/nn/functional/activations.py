@@ -68,6 +68,31 @@ def relu(input: Any, inplace: bool = False) -> Tensor:
     return returned(input, primitives.relu(source("relu", input, inplace)), inplace)
 
 
+def relu6(input: Any, inplace: bool = False) -> Tensor:
+    """``min(max(x, 0), 6)``: `hardtanh` between 0 and 6."""
+    return returned(input, _clamped("relu6", source("relu6", input, inplace), 0.0, 6.0), inplace)
+
+
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """``min(max(x, min_val), max_val)``; the derivative at both bounds is 0, as in torch."""
+    y = _clamped("hardtanh", source("hardtanh", input, inplace), *bounds("hardtanh", min_val, max_val))
+    return returned(input, y, inplace)
+
+
+def bounds(op: str, min_val: Any, max_val: Any) -> tuple[float, float]:
+    """The bounds of `hardtanh`. Raises TypeError if one is not a number, ValueError if ``min_val > max_val``."""
+    low = check.number(op, "min_val", min_val, finite=False)
+    high = check.number(op, "max_val", max_val, finite=False)
+    if low > high:
+        raise ValueError(f"{op}: min_val {low} is above max_val {high}\n  expected min_val <= max_val")
+    return low, high
+
+
+def _clamped(op: str, input: Any, low: float, high: float) -> Tensor:
+    x, dtype = widened(op, input)
+    return where(x <= low, low, where(x >= high, high, x)).astype(dtype)
+
+
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """``x`` where x > 0, else ``negative_slope * x``; the derivative at 0 is `negative_slope`.
 
@@ -170,6 +195,11 @@ def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None, axis: 
     The arguments and errors are those of `softmax`.
     """
     return _along("log_softmax", primitives.log_softmax, input, dim, axis, dtype)
+
+
+def softmin(input: Any, dim: int | None = None, *, dtype: Any = None, axis: int | None = None) -> Tensor:
+    """``softmax(-x)`` along `dim`: ``torch.nn.functional.softmin``. The arguments and errors are those of `softmax`."""
+    return _along("softmin", lambda x, k: primitives.softmax(-x, k), input, dim, axis, dtype)
 
 
 def _along(op: str, function: Callable[[Tensor, int], Tensor], input: Any, dim: Any, axis: Any, dtype: Any) -> Tensor:

@@ -10,10 +10,10 @@ from minirnn.nn import functional as F
 from tests.compare import assert_close
 from tests.each import each
 
-BENT: list[Any] = [lambda x: F.elu(x, 1.3), lambda x: F.leaky_relu(x, 0.2)]
+BENT: list[Any] = [lambda x: F.elu(x, 1.3), lambda x: F.leaky_relu(x, 0.2), lambda x: F.hardtanh(x, -0.7, 1.1)]
 
 
-@pytest.mark.parametrize("function", BENT, ids=["elu", "leaky_relu"])
+@pytest.mark.parametrize("function", BENT, ids=["elu", "leaky_relu", "hardtanh"])
 def test_derivatives_away_from_kinks_agree_with_differences(function: Any) -> None:
     x = np.array([[-1.9, -0.31, 0.23, 2.1], [0.9, -4.2, 3.3, -0.6], [0.05, 1.4, -0.05, -2.2]])
     assert mr.gradcheck(function, [x], order=2)
@@ -38,6 +38,10 @@ def test_beyond_the_threshold_softplus_is_the_line(device: str) -> None:
 
 KINKS: list[Any] = [
     (F.relu, 0.0, 0.0),
+    (F.relu6, 0.0, 0.0),
+    (F.relu6, 6.0, 0.0),
+    (F.hardtanh, -1.0, 0.0),
+    (F.hardtanh, 1.0, 0.0),
     (lambda x: F.leaky_relu(x, 0.3), 0.0, 0.3),
     (lambda x: F.elu(x, 1.7), 0.0, 1.7),
 ]
@@ -50,7 +54,7 @@ def test_derivatives_at_kinks_are_torchs(function: Any, at: float, derivative: f
 
 
 @each("dtype", [np.float16, np.float32])
-@each("name", ["silu", "gelu", "softplus", "logsigmoid", "elu", "softmax", "log_softmax"])
+@each("name", ["silu", "gelu", "softplus", "logsigmoid", "elu", "softmax", "log_softmax", "softmin"])
 def test_results_are_rounded_once(name: str, dtype: Any, device: str, rng: np.random.Generator) -> None:
     x = (rng.normal(size=(3, 500)) * 2).astype(dtype)
     said = dict(dim=1) if "soft" in name and name != "softplus" else {}
@@ -65,6 +69,13 @@ def test_nothing_overflows_where_it_is_not_used() -> None:
     x = np.array([-1e4, 1e4])
     assert F.elu(x).tolist() == [-1, 1e4]
     assert F.silu(x).tolist() == [0, 1e4]
+    assert np.isnan(F.hardtanh(np.array(np.nan)).item())
+
+
+def test_bounds_may_be_equal_or_infinite() -> None:
+    x = np.array([-1e30, 0.5, 3.0])
+    assert F.hardtanh(x, 1, 1).tolist() == [1, 1, 1]
+    assert F.hardtanh(x, -np.inf, np.inf).tolist() == x.tolist()
 
 
 def test_softmax_in_another_dtype() -> None:

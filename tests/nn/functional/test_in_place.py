@@ -12,8 +12,8 @@ import minirnn as mr
 from minirnn import nn
 from minirnn.nn import functional as F
 
-NAMES = ("relu", "leaky_relu", "elu", "silu")
-MODULES = (nn.ReLU, nn.LeakyReLU, nn.ELU, nn.SiLU)
+NAMES = ("relu", "relu6", "hardtanh", "leaky_relu", "elu", "silu")
+MODULES = (nn.ReLU, nn.ReLU6, nn.Hardtanh, nn.LeakyReLU, nn.ELU, nn.SiLU)
 
 
 @pytest.mark.parametrize(("name", "module"), [*zip(NAMES, MODULES, strict=True)], ids=NAMES)

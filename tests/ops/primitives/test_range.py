@@ -22,6 +22,9 @@ FUNCTIONS: dict[str, Any] = {
     "norm of rows": lambda x: x.norm(dim=1),
     "norm of order 3": lambda x: x.norm(3.0, dim=1),
     "layer_norm": lambda x: F.layer_norm(x, (3,), eps=0.0),
+    "rms_norm": lambda x: F.rms_norm(x, (3,), eps=0.0),
+    "normalize": lambda x: F.normalize(x, eps=0.0),
+    "cosine_similarity": lambda x: F.cosine_similarity(x, x[:, [1, 2, 0]], eps=0.0),
 }
 
 

@@ -120,6 +120,11 @@ def test_numbers_out_of_range_have_a_sentence() -> None:
         mr.narrow(X, 0, 1, 1.5)
 
 
+def test_a_vector_without_axes_is_normalized() -> None:
+    assert F.normalize(mr.tensor(-3.0), dim=0).item() == -1.0
+    assert F.cosine_similarity(mr.tensor(-3.0), mr.tensor(2.0), dim=0).item() == -1.0
+
+
 def test_nan_is_a_padding_value_everywhere() -> None:
     nan, packed = float("nan"), R.pack_sequence([mr.ones(2, 1), mr.ones(1, 1)])
     for y in (
