@@ -44,7 +44,7 @@ from minirnn.nn.lstm_block import LSTMBlockCell, LSTMBlockFusedCell
 from minirnn.nn.module import Module
 from minirnn.nn.parameter import Parameter
 from minirnn.nn.recurrent import GRU, LSTM, RNN
-from minirnn.nn.shape import Flatten, Identity
+from minirnn.nn.shape import Flatten, Identity, Unflatten
 from minirnn.nn.states import LSTMHidden, LSTMState
 
 if not TYPE_CHECKING:  # torch's other names raise an error with a hint
@@ -55,5 +55,5 @@ __all__ += ["CrossEntropyLoss", "Dropout", "Embedding", "Flatten", "GRUBlockCell
 __all__ += ["HuberLoss", "Identity", "KLDivLoss", "L1Loss", "LSTMBlockCell", "LSTMBlockFusedCell", "LSTMCell"]
 __all__ += ["LSTMHidden", "LSTMState", "LayerNorm", "LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax", "MSELoss"]
 __all__ += ["Module", "ModuleDict", "ModuleList", "NLLLoss", "Parameter", "RMSNorm", "RNNCell", "ReLU", "ReLU6"]
-__all__ += ["Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax", "Softmin", "Softplus", "Tanh"]
+__all__ += ["Sequential", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax", "Softmin", "Softplus", "Tanh", "Unflatten"]
 __all__ += ["functional", "init", "utils"]

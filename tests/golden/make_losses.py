@@ -196,6 +196,13 @@ def layers():
     yield "embedding", "padding_from_the_end", dict(input=ids, weight=table), dict(constant=[], padding_idx=-2)
     yield "one_hot", "counted", dict(input=ids), {}
     yield "one_hot", "more", dict(input=ids[0]), dict(num_classes=8)
+    x = normal(2, 3, 4)
+    for mode in ("constant", "reflect", "replicate", "circular"):
+        yield "pad", mode, dict(input=x), dict(pad=[2, 1], mode=mode)
+        yield "pad", f"{mode}_less", dict(input=x), dict(pad=[-1, 2], mode=mode)
+        yield "pad", f"{mode}_two_axes", dict(input=normal(2, 2, 3, 4)), dict(pad=[1, 2, 0, 2], mode=mode)
+    yield "pad", "value", dict(input=x), dict(pad=[0, 1, 2, 0, 1, 1], value=2.5)
+    yield "pad", "integers", dict(input=ids), dict(pad=[1, 0, -1, 1], value=9)
 
 
 def attention():

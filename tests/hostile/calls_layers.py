@@ -148,6 +148,13 @@ F.normalize(array(3)) -> axis 1 & -1 .. 0
 F.normalize(X, out=X) -> out is given & None
 F.cosine_similarity(X, tensor(2, 2)) -> (2, 3) & (2, 2) & broadcast
 F.cosine_similarity(X, INTS) -> cosine_similarity & int64
+F.pad(X, (1, 2, 3)) -> pad & 3 numbers & at most 4
+F.pad(X, (1, 1, 1, 1, 1, 1)) -> pad & 6 numbers & (2, 3)
+F.pad(X, (1.0, 1)) -> pad is (1.0, 1) & integers
+F.pad(X, (1, 1), "mirror") -> 'mirror' & 'reflect'
+F.pad(X, (3, 0), "reflect") -> (3, 0) & at most 2
+F.pad(X, (1, 0), "reflect", 1.0) -> value is 1.0 & 'constant'
+F.pad(X, (-2, -2)) -> (-2, -2) & no more than all
 
 # attentive
 attend(Q, V, V) -> (4, 3) & (5, 2) & (..., L, E)

@@ -52,6 +52,9 @@ TABLE.__setitem__(3, LAYER) -> name is 3 & a string
 nn.Flatten("a") -> Flatten & start_dim is 'a' & integer
 nn.Flatten(2)(tensor(2, 3)) -> Flatten & start_dim is 2 & -2 .. 1
 nn.Flatten(1, 0)(tensor(2, 3)) -> Flatten & end_dim 0 & come first
+nn.Unflatten(1, 3) -> Unflatten & 3 & a tuple
+nn.Unflatten(1, (-1, -1)) -> Unflatten & (-1, -1) & one -1
+nn.Unflatten(1, (2, 2))(tensor(2, 3)) -> Unflatten & (2, 3) & product
 
 # init
 init.calculate_gain("gelu") -> calculate_gain & 'gelu' & leaky_relu

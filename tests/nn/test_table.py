@@ -73,6 +73,9 @@ ROWS: dict[str, Row] = {
     "Softmin": Row((1,), function="softmin", shown={"Softmin(dim=1)": lambda: nn.Softmin(1)}),
     "Identity": Row((3,), shown={"Identity()": lambda: nn.Identity(3, a=4)}),
     "Flatten": Row(shown={"Flatten(start_dim=1, end_dim=2)": lambda: nn.Flatten(1, 2)}),
+    "Unflatten": Row(
+        (1, (2, -1)), shown={"Unflatten(dim=1, unflattened_size=(2, -1))": lambda: nn.Unflatten(1, (2, -1))}
+    ),
     "Dropout": Row((0.0,)),
     "Linear": Row((4, 5), (2, 3, 4), {"weight": (5, 4), "bias": (5,)}),
     "LayerNorm": Row(

@@ -24,6 +24,7 @@ from minirnn.nn.functional.classification import cross_entropy, nll_loss
 from minirnn.nn.functional.ctc import ctc_loss
 from minirnn.nn.functional.layers import dropout, embedding, linear, one_hot
 from minirnn.nn.functional.normalization import cosine_similarity, layer_norm, normalize, rms_norm
+from minirnn.nn.functional.padding import pad
 from minirnn.nn.functional.regression import huber_loss, kl_div, l1_loss, mse_loss, smooth_l1_loss
 from minirnn.ops import sigmoid, tanh
 from minirnn.ops.primitives.declare import ACTIVATIONS as _ACTIVATIONS
@@ -33,7 +34,7 @@ __getattr__, __dir__ = imported_later(__name__, {})  # for torch's other names, 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_similarity"]
 __all__ += ["cross_entropy", "ctc_loss", "dropout", "elu", "embedding", "gelu", "glu", "hardtanh", "huber_loss"]
 __all__ += ["kl_div", "l1_loss", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "mse_loss"]
-__all__ += ["nll_loss", "normalize", "one_hot", "relu", "relu6", "rms_norm", "scaled_dot_product_attention"]
+__all__ += ["nll_loss", "normalize", "one_hot", "pad", "relu", "relu6", "rms_norm", "scaled_dot_product_attention"]
 __all__ += ["sigmoid", "silu", "smooth_l1_loss", "softmax", "softmin", "softplus", "tanh"]
 
 if not TYPE_CHECKING:  # a type checker reads the lists above

@@ -80,6 +80,7 @@ VALUES: dict[str, Row] = {
     **alike(near_or_far, "row", "cosine_similarity", dim=-1),
     **alike(with_matrix_and_row, "all", "linear"),
     **alike(queries_keys_values, "all", "scaled_dot_product_attention", is_causal=True),
+    **alike(one(), 2, "pad", pad=(1, 1), mode="reflect"),
     "embedding": (lambda a: F.embedding(INDEX, a), table, 2),
     "layer_norm": (lambda a, b, c: F.layer_norm(a, a.shape[2:], b, c, eps=0.1), with_scale_and_shift, "all"),
     "rms_norm": (lambda a, b, c: F.rms_norm(a, a.shape[2:], b * c, eps=0.1), with_scale_and_shift, "all"),

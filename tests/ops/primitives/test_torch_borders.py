@@ -130,6 +130,7 @@ def test_nan_is_a_padding_value_everywhere() -> None:
     for y in (
         R.pad_sequence([mr.ones(2), mr.ones(1)], padding_value=nan),
         R.pad_packed_sequence(packed, padding_value=nan)[0],
+        F.pad(mr.ones(2, 1), (0, 1), value=nan),
     ):
         assert np.isnan(y.numpy()).sum() in (1, 2)
     assert np.isnan(mr.ones(2).clamp(min=nan).numpy()).all() and np.isnan(mr.ones(2).clamp(0.0, nan).numpy()).all()
