@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from minirnn import io, nn
 from tests.hostile.table import rows
 from tests.hostile.wrong_call import array
@@ -23,7 +25,15 @@ TF_GRU = nn.GRUBlockCell(H, I).state_dict()
 PEEPHOLES = nn.LSTMBlockCell(H, I, use_peephole=True).state_dict()
 PROJECTED = nn.LSTM(I, H, proj_size=2).state_dict()
 SETTINGS = {"rnn_mode": "lstm", "num_layers": 1, "num_units": H, "input_size": I, "direction": "unidirectional"}
+PASSPORT = io.convert(TORCH_LSTM, "torch.nn").metadata
 RNN_X, RNN_Y = array(T, B, I), array(T, B, H)
+
+
+def shapes(x: tuple[int, ...], y: tuple[int, ...]) -> Any:
+    return io.find_layout([np.zeros((5, 3)), np.zeros((5, 5))], np.zeros(x), np.zeros(y))
+
+
+shapes.__name__ = "find_layout"
 
 
 def atomic_write(path: Any, mode: Any = "wb") -> None:
@@ -101,6 +111,25 @@ io.convert(TORCH_LSTM, "keras", metadata={"minirnn.num_layers": "two"}) -> minir
 io.convert(TORCH_LSTM, "keras", metadata={"minirnn.layout": "nobody"}) -> 'nobody' & expected one of
 io.convert(TORCH_LSTM, "keras", source="torch.nn", metadata={"minirnn.layout": "keras"}) ->
     'torch.nn' & 'keras' & expected
+io.convert(TORCH_LSTM, "keras", metadata=PASSPORT, num_units=6) ->
+    num_units is 6 in the settings & but 5 in the file's metadata & expected
+io.convert(TORCH_LSTM, "keras", num_layers=2) -> num_layers is 2 in the settings or & but 1 in the arrays & expected
+io.convert(TORCH_LSTM, "keras", metadata=PASSPORT | {"minirnn.input_size": "4"}) ->
+    input_size is 4 & but 3 in the arrays
+with io.convert(TORCH_LSTM, "keras", metadata={}):
+    metadata={"minirnn.layout": "keras/icfo"} -> keras has no gate order 'icfo'
+    metadata={"minirnn.num_units": "0"} -> num_units is 0
+    metadata={"minirnn.rnn_mode": "mlp"} -> rnn_mode is 'mlp'
+    metadata={"minirnn.forget_bias": "nan"} -> forget_bias is nan
+    rnn_mode="LSTM" -> rnn_mode is 'LSTM'
+    gru="before" -> gru is 'before'
+    num_layers=0 -> num_layers is 0
+    num_layers=1.0 -> num_layers is 1.0
+    num_proj=-1 -> num_proj is -1
+    forget_bias="1" -> forget_bias is '1'
+    direction=2 -> direction is 2
+io.convert(TORCH_LSTM, "tf.gru_block_cell") -> tf.gru_block_cell holds gru & got lstm
+io.convert(TORCH_LSTM, "tf.basic_rnn_cell") -> holds rnn_tanh, rnn_relu & got lstm
 io.convert({"params": array(100)}, "torch.nn", source="cudnn.params") -> cudnn.params & not known & command line
 io.convert({"params": array(100)}, "torch.nn", source="cudnn.params", **SETTINGS) -> 100
 io.convert_weights(TORCH_LSTM, "keras") -> dict & Weights
@@ -111,5 +140,21 @@ io.find_layout(TORCH_LSTM, RNN_X, RNN_Y, initial_h=array(B, 4)) -> initial_h & (
 io.find_layout(array(8, 20), RNN_X, RNN_Y) -> ndarray & dict or list
 io.find_layout(TORCH_LSTM, array(0, B, I), array(0, B, H)) -> (0, 2, 3)
 io.find_layout(TORCH_LSTM, RNN_X, RNN_Y, tolerance=-1) -> tolerance is -1
+io.find_layout(TORCH_LSTM, RNN_X, RNN_Y, tolerance=0) -> expected above 0
+io.find_layout(TORCH_LSTM, RNN_X, RNN_Y, tolerance=NAN) -> expected above 0
+io.find_layout(TORCH_LSTM, RNN_X, RNN_Y, initial_c=array(B, I)) -> initial_c has shape (2, 3) & expected (B, H), H = 5
+io.find_layout(TORCH_LSTM, RNN_X, RNN_Y, initial_c=array(I)) -> initial_c has shape (1, 3)
+io.find_layout(TORCH_LSTM, RNN_X, RNN_Y, initial_c=array(1, B, H)) -> initial_c has shape (1, 2, 5)
+io.find_layout([array(4 * H, I), ["a"]], RNN_X, RNN_Y) -> array 1 is not an array of numbers
+# no axis of the input is a batch of 3; and others
+shapes((6, 2, 3), (3, 5)) -> (T, B, I) and (T, B, H)
+shapes((6, 2, 3), (5, 2, 5)) -> (T, B, I) and (T, B, H)
+shapes((6, 2, 3), (6, 2, 5, 1)) -> (T, B, I) and (T, B, H)
+shapes((6, 2, 3, 1), (6, 2, 5)) -> (T, B, I) and (T, B, H)
+shapes((6, 3), (6, 2, 5)) -> (T, B, I) and (T, B, H)
+shapes((6, 2, 0), (6, 2, 5)) -> (T, B, I) and (T, B, H)
+shapes((6, 2, 3), (6, 2, 0)) -> (T, B, I) and (T, B, H)
+shapes((6, 2, 3), (0,)) -> (T, B, I) and (T, B, H)
+shapes((6, 3), (7, 5)) -> (T, B, I) and (T, B, H)
 """,
 )

@@ -178,29 +178,6 @@ def test_bytes_behind_the_arrays_are_refused(tmp_path, whole):
         load(tmp_path / "long.safetensors")
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\x89PNG\r\n\x1a\n" + bytes(100),
-        b"a text file, longer than nine bytes",
-        bytes(64),
-        b"\xff" * 64,
-        struct.pack("<Q", 20) + b"{" + b"x" * 30,
-        struct.pack("<Q", 2**63) + b"{}",
-        struct.pack("<Q", 2) + b"{}",
-        struct.pack("<Q", 10) + b'{"a": [1]}',
-        struct.pack("<Q", 10) + b'{"a": null',
-        struct.pack("<Q", 30_000) + (b'{"a":' + b"[" * 15_000 + b"]" * 15_000)[:29_999] + b"}",
-        struct.pack("<Q", 22) + b'{"__metadata__": true}',
-        struct.pack("<Q", 51) + b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[]}}',
-    ],
-)
-def test_foreign_files_are_refused(tmp_path, data):
-    (tmp_path / "foreign").write_bytes(data)
-    with pytest.raises(ValueError, match=r"checkpoint '.*foreign': "):
-        load(tmp_path / "foreign")
-
-
 def test_a_safetensors_file_of_another_program_is_told_from_a_damaged_one(tmp_path):
     from safetensors.numpy import save_file
 
@@ -219,16 +196,6 @@ def test_a_newer_format_is_named(tmp_path):
     save_file({"w": np.zeros(3)}, tmp_path / "new.safetensors", metadata=metadata)
     with pytest.raises(ValueError, match="format version '2'\n  expected version '1'\n.*newer minirnn"):
         load(tmp_path / "new.safetensors")
-
-
-@pytest.mark.parametrize("text", ["", "[1, 2]", "{", "null", None])
-def test_metadata_that_is_not_a_json_dictionary_is_rejected(tmp_path, text):
-    from safetensors.numpy import save_file
-
-    metadata = {"minirnn.checkpoint": "1"} | ({"minirnn.metadata": text} if text is not None else {})
-    save_file({"w": np.zeros(3)}, tmp_path / "bad.safetensors", metadata=metadata)
-    with pytest.raises(ValueError, match="bad.safetensors'.*\n.*\n.*changed or damaged"):
-        load(tmp_path / "bad.safetensors")
 
 
 def test_the_metadata_is_plain_json_for_other_readers(tmp_path):

@@ -66,51 +66,6 @@ def test_a_written_file_is_read_by_safetensors_and_by_load(rng: np.random.Genera
         np.testing.assert_array_equal(own[key], a)
 
 
-def test_settings_and_passport_must_not_contradict_each_other_or_the_arrays(rng: np.random.Generator) -> None:
-    here = in_layout(rng, LSTM, "torch.nn")
-    with pytest.raises(ValueError, match="num_units is 6 in the settings\n  but 5 in the file's metadata"):
-        convert(here.arrays, "keras", metadata=here.metadata, num_units=6)
-    with pytest.raises(ValueError, match="num_layers is 2 in the settings or .*\n  but 1 in the arrays"):
-        convert(here.arrays, "keras", num_layers=2)
-    lies = here.metadata | {"minirnn.input_size": "4"}
-    with pytest.raises(ValueError, match="input_size is 4 .*\n  but 3 in the arrays"):
-        convert(here.arrays, "keras", metadata=lies)
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "match"),
-    [
-        ("layout", "keras/icfo", "keras has no gate order 'icfo'"),
-        ("layout", "caffe", "no layout is called 'caffe'"),
-        ("num_units", "many", "minirnn.num_units = 'many'"),
-        ("num_units", "0", "num_units is 0"),
-        ("rnn_mode", "mlp", "rnn_mode is 'mlp'"),
-        ("forget_bias", "nan", "forget_bias is nan"),
-    ],
-)
-def test_a_damaged_passport_is_an_error(rng: np.random.Generator, key: str, value: str, match: str) -> None:
-    here = in_layout(rng, LSTM, "torch.nn")
-    with pytest.raises(ValueError, match=match):
-        convert(here.arrays, "keras", metadata=here.metadata | {f"minirnn.{key}": value})
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "match"),
-    [
-        ({"rnn_mode": "LSTM"}, ValueError, "rnn_mode is 'LSTM'"),
-        ({"gru": "before"}, ValueError, "gru is 'before'"),
-        ({"num_layers": 0}, ValueError, "num_layers is 0"),
-        ({"num_layers": 1.0}, TypeError, "num_layers is 1.0"),
-        ({"num_proj": -1}, ValueError, "num_proj is -1"),
-        ({"forget_bias": "1"}, TypeError, "forget_bias is '1'"),
-        ({"direction": 2}, TypeError, "direction is 2"),
-    ],
-)
-def test_impossible_settings_are_refused(settings: dict[str, Any], error: type[Exception], match: str) -> None:
-    with pytest.raises(error, match=match):
-        convert({"w": np.zeros((3, 4))}, "keras", **settings)
-
-
 def test_a_forget_bias_given_with_a_passport_is_meant_for_the_target(rng: np.random.Generator) -> None:
     one = convert(in_layout(rng, LSTM, "torch.nn").arrays, "tf.lstm_block_cell")
     two = convert(one.arrays, "tf.lstm_block_cell", metadata=one.metadata, forget_bias=2.0)

@@ -189,36 +189,3 @@ def test_a_matrix_of_one_row_is_not_a_bias(rng: np.random.Generator, mode: str, 
         assert finding.status != "none" and {trial.reading.rnn_mode for trial in finding.fits} == {mode}
         np.testing.assert_array_equal(finding.best.weights().layers[0].W, W)
         np.testing.assert_array_equal(finding.best.weights().layers[0].bias(), b)
-
-
-@pytest.mark.parametrize(
-    ("x", "y"),
-    [
-        ((6, 2, 3), (3, 5)),  # no axis of the input is a batch of 3
-        ((6, 2, 3), (5, 2, 5)),
-        ((6, 2, 3), (6, 2, 5, 1)),
-        ((6, 2, 3, 1), (6, 2, 5)),
-        ((6, 3), (6, 2, 5)),
-        ((6, 2, 0), (6, 2, 5)),
-        ((6, 2, 3), (6, 2, 0)),
-        ((6, 2, 3), (0,)),
-        ((6, 3), (7, 5)),
-    ],
-)
-def test_shapes_that_do_not_belong_together_are_refused(x: tuple[int, ...], y: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"expected \(T, B, I\) and \(T, B, H\)"):
-        find_layout([np.zeros((5, 3)), np.zeros((5, 5))], np.zeros(x), np.zeros(y))
-
-
-@pytest.mark.parametrize("shape", [(2, 3), (1, 2, 2), (3,)])
-def test_a_state_of_another_shape_is_refused(rng: np.random.Generator, shape: tuple[int, ...]) -> None:
-    arrays, layer = lstm(rng)
-    x = rng.standard_normal((5, 2, 3))
-    with pytest.raises(ValueError, match=r"initial_c has shape .*\n  expected \(B, H\), H = 2"):
-        find_layout(arrays, x, outputs(layer, x), initial_c=np.zeros(shape))
-
-
-@pytest.mark.parametrize("tolerance", [0, -0.1, float("nan")])
-def test_a_tolerance_is_above_zero(tolerance: float) -> None:
-    with pytest.raises(ValueError, match="expected above 0"):
-        one_unit(1, 1, 1, tolerance=tolerance)

@@ -133,12 +133,6 @@ def test_a_gru_that_resets_before_is_refused_where_only_the_other_exists(rng: np
         )
 
 
-def test_another_kind_of_network_is_refused(rng: np.random.Generator) -> None:
-    _, arrays, _ = start(rng, LSTM)
-    refused(arrays, "tf.gru_block_cell", r"tf.gru_block_cell holds gru\n  got lstm")
-    refused(arrays, "tf.basic_rnn_cell", r"holds rnn_tanh, rnn_relu\n  got lstm")
-
-
 @pytest.mark.parametrize("to", ["keras", "tf.lstm_block_cell", "tf.block_lstm_v2", "onnx"])
 def test_a_projection_is_refused_where_there_is_none(rng: np.random.Generator, to: str) -> None:
     _, arrays, _ = start(rng, Kind("lstm", None, 2, 1, P=2))
