@@ -7,7 +7,9 @@ Tests `minirnn/devices/cuda/launch/sequence/layer.py`, `minirnn/devices/cuda/lau
 `minirnn/devices/cuda/launch/sequence/one_launch.py`.
 """
 
+import itertools
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -202,10 +204,16 @@ def test_no_cell_of_the_gallery_is_forgotten(name: str) -> None:
 # ---- what nvcc makes of them
 
 
+def in_turn(names: Sequence[str]) -> Any:
+    """Each cell with one architecture, and one of them with all. Compiling takes ten seconds."""
+    pairs = itertools.product(enumerate(names), enumerate(ARCHITECTURES))
+    chosen = [(name, arch) for (k, name), (j, arch) in pairs if name == "lstm" or k % len(ARCHITECTURES) == j]
+    return pytest.mark.parametrize(("name", "arch"), chosen)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not nvcc_version(), reason="no nvcc on the PATH")
-@pytest.mark.parametrize("arch", ARCHITECTURES)
-@pytest.mark.parametrize("name", IN_ONE_LAUNCH)
+@in_turn(IN_ONE_LAUNCH)
 def test_no_register_of_one_launch_spills(name: str, arch: str) -> None:
     plan = cell_of(name).plan()
     for file in ("persistent", "persistent_grad"):
@@ -216,8 +224,7 @@ def test_no_register_of_one_launch_spills(name: str, arch: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not nvcc_version(), reason="no nvcc on the PATH")
-@pytest.mark.parametrize("arch", ARCHITECTURES)
-@pytest.mark.parametrize("name", ALL)
+@in_turn(ALL)
 def test_no_register_of_a_step_spills(name: str, arch: str) -> None:
     cell = cell_of(name)
     for plan in (cell.plan(), *([] if cell.plan().carries else [cell.plan(True)])):
