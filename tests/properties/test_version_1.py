@@ -48,7 +48,7 @@ def test_a_model_its_optimizer_and_its_schedule_go_on() -> None:
 
 def test_a_run_of_train_is_continued(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "draw_all", lambda folder, training: "")
-    assert cli.main(["train", "--quiet", "--resume", "--text", "text.txt", "--steps", "10", "--out", "run"]) == 0
+    assert cli.main(["train", "--quiet", "--resume", "--steps", "10", "--out", "run"]) == 0
     (arrays, _), (expected, _) = (checkpoint.load(copied / run / "checkpoint.safetensors") for run in ("run", "whole"))
     assert arrays.keys() == expected.keys()
     for name, value in expected.items():
