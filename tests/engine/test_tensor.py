@@ -217,13 +217,6 @@ def test_assign_replaces_the_values_and_keeps_dtype_and_identity() -> None:
     assert mr.tensor(1.0).assign(2).item() == 2
 
 
-def test_requires_grad_is_switched_on_leaves_only() -> None:
-    t = mr.tensor([1.0, 2.0])
-    assert t.requires_grad_() is t and t.requires_grad
-    assert not t.requires_grad_(False).requires_grad
-    assert not (t * 2).requires_grad
-
-
 # ---- numbers and text
 
 
