@@ -4,6 +4,7 @@ Tests `minirnn/devices/cuda/kernels/` and `minirnn/devices/cuda/launch/sources.p
 """
 
 import functools
+import itertools
 import shutil
 import subprocess
 
@@ -37,15 +38,17 @@ def is_known(arch: str) -> bool:
     return arch in said.split()
 
 
-def variants_for(name: str, arch: str) -> list[tuple[str, ...]]:
-    """The variants of a file that are compiled for an architecture: every kernel, and one of its variants in turn.
+def variants_for(name: str, arch: str) -> list[tuple[tuple[str, ...], str]]:
+    """The variants of a file that are compiled for an architecture, each with a cell: all pairs in turn.
 
     Compiling is a tenth of all that the tests do. So of the kernels that keep weights in registers, the layout that
-    needs the most of them, which is listed first, is compiled for every architecture, and of small kernels one type.
+    needs the most of them, which is listed first, is compiled for every architecture with one cell, and of small
+    kernels one type.
     """
     variants, turn, n = VARIANTS[name], ARCHITECTURES.index(arch), len(ARCHITECTURES)
     always = turn % len(variants) if name.startswith(OF_MANY_TYPES) else 0
-    return [v for k, v in enumerate(variants) if k % n == turn or k == always]
+    pairs = itertools.product(enumerate(variants), enumerate(cells_of(name)))
+    return [(v, cell) for (k, v), (c, cell) in pairs if (k + c) % n == turn or (k, c) == (always, 0)]
 
 
 def test_every_kernel_file_is_listed_with_its_variants() -> None:
@@ -54,7 +57,7 @@ def test_every_kernel_file_is_listed_with_its_variants() -> None:
     for name in FILES:
         of_each = [variants_for(name, arch) for arch in ARCHITECTURES]
         assert all(of_each)
-        assert {v for some in of_each for v in some} == set(VARIANTS[name])
+        assert {pair for some in of_each for pair in some} == set(itertools.product(VARIANTS[name], cells_of(name)))
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
@@ -64,18 +67,17 @@ def test_every_kernel_file_is_listed_with_its_variants() -> None:
 def test_it_compiles_without_spills(name: str, arch: str) -> None:
     if not is_known(arch):
         pytest.skip(f"this compiler does not know {arch}")
-    for options in variants_for(name, arch):
-        for cell, plan in cells_of(name).items():
-            options = as_planned(name, options, arch)
-            what = f"{name} {cell} {' '.join(options)} {arch}"
-            status, said = by_nvcc(sources.text(name, plan), name if plan is None else f"{plan.name}.cu", options, arch)
-            assert status == 0, f"{what}\n{said}"
-            assert "warning" not in said, f"{what}\n{said}"
-            kernels = Compiled(b"", said).resources
-            assert 1 <= len(kernels) == said.count("Compiling entry function"), said
-            for kernel, used in kernels.items():
-                assert used.spill_stores == used.spill_loads == 0, f"{what}: {kernel} spills: {used}"
-                print(f"{what}: {kernel} has {used.registers} registers")
+    for variant, cell in variants_for(name, arch):
+        plan, options = cells_of(name)[cell], as_planned(name, variant, arch)
+        what = f"{name} {cell} {' '.join(options)} {arch}"
+        status, said = by_nvcc(sources.text(name, plan), name if plan is None else f"{plan.name}.cu", options, arch)
+        assert status == 0, f"{what}\n{said}"
+        assert "warning" not in said, f"{what}\n{said}"
+        kernels = Compiled(b"", said).resources
+        assert 1 <= len(kernels) == said.count("Compiling entry function"), said
+        for kernel, used in kernels.items():
+            assert used.spill_stores == used.spill_loads == 0, f"{what}: {kernel} spills: {used}"
+            print(f"{what}: {kernel} has {used.registers} registers")
 
 
 @needs_nvcc
