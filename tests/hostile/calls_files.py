@@ -15,7 +15,7 @@ HERE = os.fspath(Path(__file__).parent)
 THIS = os.fspath(Path(__file__))
 MISSING = os.path.join(HERE, "missing.safetensors")
 NO_FOLDER = os.path.join(HERE, "missing", "file.safetensors")
-NO_FILE = os.devnull
+NO_FILE = "/dev/fd/0" if os.path.exists("/dev/fd/0") else os.devnull  # a mutant as root would replace /dev/null itself
 NPZ = os.fspath(sorted((Path(__file__).parents[1] / "golden" / "block_ops").glob("*.npz"))[0])
 GOOD: dict[str, Any] = {"w": array(2, 3)}
 

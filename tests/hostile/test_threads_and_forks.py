@@ -14,6 +14,7 @@ import pytest
 import minirnn as mr
 from minirnn import nn, ops, optim
 from minirnn.engine.tape import mode
+from tests.devices import process
 
 ROOT = Path(__file__).parents[2]
 T, B, I, H = 4, 2, 3, 5
@@ -168,3 +169,45 @@ def test_forked_children_compute_the_same_bits_and_leave_the_parent_alone() -> N
     drawn = np.random.Generator(np.random.Philox(3)).random()
     # Each child continues its parent's stream, so a program that forks must give each child a different seed.
     assert done.stdout.splitlines() == ["True", *[f"True {drawn}"] * 3], done.stderr
+
+
+HELD = """
+from minirnn.devices.{module} import {lock} as the_lock
+at_work, locked, end, kept = threading.Event(), threading.Event(), threading.Event(), threading.local()
+def work():
+    {work}
+    at_work.set()
+    end.wait()
+def lock():
+    with the_lock:
+        locked.set()
+        time.sleep(0.5)
+for function, begun in ((work, at_work), (lock, locked)):
+    threading.Thread(target=function).start()
+    begun.wait()
+child = os.fork()  # it has neither thread, and frees what they had before its first instruction
+if child == 0:
+    mr.devices.available()
+    os._exit(0)
+until = time.monotonic() + 20
+while not (ended := os.waitpid(child, os.WNOHANG)[0]) and time.monotonic() < until:
+    time.sleep(0.05)
+if not ended:
+    os.kill(child, signal.SIGKILL)
+end.set()
+print(ended == child)
+"""
+WORK = {
+    "native": ("native.blas", "_lock", "mr.use_device('native')"),
+    "cuda-sim": ("cuda.sim.library", "lock", "kept.x = mr.ones(100, device='cuda-sim')"),
+    "cpu": ("registry", "_lock", "mr.use_device('cpu')"),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("name", WORK)
+def test_a_forked_child_ends_although_another_thread_held_a_lock(name: str) -> None:
+    if mr.devices.available()[name] is not None:
+        pytest.skip(f"{name}: {mr.devices.available()[name]}")
+    module, lock, work = WORK[name]
+    assert process.say(HELD.format(module=module, lock=lock, work=work)) == "True\n"

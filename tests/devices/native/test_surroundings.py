@@ -150,35 +150,6 @@ print(set(found), digest() == right)
     assert said == "{'256.0'} True\n"
 
 
-def test_a_child_ends_although_it_frees_the_device_of_one_thread_while_another_has_the_lock() -> None:
-    said = say("""
-from minirnn.devices.native import blas
-used, locked, end = threading.Event(), threading.Event(), threading.Event()
-def use():
-    mr.use_device("native")
-    used.set()
-    end.wait()
-def lock():
-    with blas._lock:
-        locked.set()
-        time.sleep(0.5)
-for work in (use, lock):
-    threading.Thread(target=work).start()
-    (used if work is use else locked).wait()
-child = os.fork()  # has neither thread, and gives back what `use` had
-if child == 0:
-    os._exit(0)
-until = time.monotonic() + 20
-while not (ended := os.waitpid(child, os.WNOHANG)[0]) and time.monotonic() < until:
-    time.sleep(0.05)
-if not ended:
-    os.kill(child, signal.SIGKILL)
-end.set()
-print(ended == child)
-""")
-    assert said == "True\n"
-
-
 @pytest.mark.slow
 def test_ctrl_c_ends_a_long_call_and_the_device_works_after_it() -> None:
     said = say("""
