@@ -6,6 +6,7 @@ Modules are attributes of the container under their numbers or names, so that al
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from itertools import chain, repeat
 from operator import index as index_of
 from typing import Any, Self
 
@@ -31,6 +32,13 @@ class _Modules(Module):
             raise TypeError(f"{type(self).__name__}: got a {type(value).__name__}\n  expected a Module")
         return value
 
+    def _set_items(self, items: Iterable[tuple[str, Any]]) -> None:
+        """Replace all modules at once."""
+        items = list(items)
+        for name in self._items():
+            del vars(self)[name]
+        vars(self).update(items)
+
     def __len__(self) -> int:
         return len(self._items())
 
@@ -54,6 +62,9 @@ class _ModuleRow(_Modules):
         if not -end <= place < end:
             raise IndexError(f"{type(self).__name__}: index is {place}\n  expected {-end} .. {end - 1}")
         return place % end
+
+    def _renumber(self, items: Iterable[Any]) -> None:
+        self._set_items((str(k), item) for k, item in enumerate(items))
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._items().values())
@@ -86,12 +97,27 @@ class _ModuleRow(_Modules):
     def __iadd__(self, modules: Iterable[Any]) -> Self:
         return self.extend(modules)
 
+    @accepts(key="index")
+    def pop(self, index: int) -> Any:
+        """Remove the module at `index` and return it."""
+        modules = list(self)
+        module = modules.pop(self._place(index, len(modules)))
+        self._renumber(modules)
+        return module
+
     def __delitem__(self, index: int | slice) -> None:
         modules = list(self)
         del modules[index if isinstance(index, slice) else self._place(index, len(modules))]
-        for name in self._items():
-            del vars(self)[name]
-        vars(self).update((str(k), module) for k, module in enumerate(modules))
+        self._renumber(modules)
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Insert a module before the one at `index`, like ``list.insert``. Names become numbers."""
+        modules = list(self)
+        try:
+            modules.insert(index, self._item(module))
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}.insert: {error}\n  expected an integer and a Module") from None
+        self._renumber(modules)
 
 
 class Sequential(_ModuleRow):
@@ -139,6 +165,33 @@ class Sequential(_ModuleRow):
         else:
             super().__setitem__(index, module)
 
+    def insert(self, index: int, module: Module) -> Self:
+        """Insert a module before the one at `index`; returns itself. Names become numbers."""
+        if isinstance(index, int) and not -len(self) <= index <= len(self):
+            raise IndexError(f"Sequential.insert: index is {index}\n  expected {-len(self)} .. {len(self)}")
+        super().insert(index, module)
+        return self
+
+    def __add__(self, other: Any) -> Sequential:
+        if not isinstance(other, Sequential):
+            raise TypeError(f"Sequential + {type(other).__name__}\n  expected two Sequential")
+        return Sequential(*self, *other)
+
+    def __mul__(self, times: int) -> Sequential:
+        return Sequential(*chain.from_iterable(repeat(list(self), self._times(times))))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Self:
+        return self.extend(list(self) * (self._times(times) - 1))
+
+    def _times(self, times: Any) -> int:
+        if isinstance(times, bool) or not isinstance(times, int):
+            raise TypeError(f"Sequential * {type(times).__name__}\n  expected an integer")
+        if times < 1:
+            raise ValueError(f"Sequential * {times}\n  expected 1 or more")
+        return times
+
 
 class ModuleList(_ModuleRow):
     """A list of modules whose parameters are found: torch.nn.ModuleList. (A plain list also works in minirnn.)
@@ -153,6 +206,9 @@ class ModuleList(_ModuleRow):
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         if modules is not None:
             self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *self._items_of(other)])
 
 
 class ModuleDict(_Modules, MutableMapping[str, Any]):

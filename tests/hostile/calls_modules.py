@@ -41,7 +41,11 @@ nn.Sequential({"a.b": nn.Identity()}) -> 'a.b' & without dots
 nn.Sequential({"append": nn.Identity()}) -> 'append' already & a free name
 ROW.__getitem__(2) -> raises IndexError: Sequential & index is 2 & -2 .. 1
 ROW.__getitem__("a") -> Sequential & index is 'a' & an integer
+ROW.insert(3, LAYER) -> raises IndexError: Sequential.insert & index is 3 & -2 .. 2
 ROW.append(int) -> Sequential & a type & expected a Module
+ROW.__add__([LAYER]) -> Sequential + list & two Sequential
+ROW.__mul__(0) -> Sequential * 0 & 1 or more
+ROW.__mul__(1.5) -> Sequential * float & an integer
 nn.ModuleList(LAYER) -> ModuleList & Linear & expected a list of modules
 nn.ModuleList().extend("ab") -> ModuleList & 'ab' & a list of modules
 nn.ModuleDict([LAYER]) -> ModuleDict & element 0 & a pair

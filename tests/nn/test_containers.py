@@ -63,9 +63,14 @@ def test_a_row_is_used_like_a_list(make: Any) -> None:
     assert net.append(Plus(5)) is net
     assert net.extend(row(6, 7)) is net
     net += row(8)
+    net.insert(1, Plus(0))
+    assert numbers(net) == [1, 0, 2, 4, 5, 6, 7, 8]
+    net.insert(-1, Plus(9))
     del net[0]
-    del net[2:-1]
-    assert numbers(net) == [2, 4, 8]
+    del net[3:6]
+    assert numbers(net) == [0, 2, 4, 9, 8]
+    assert net.pop(-2).n == 9
+    assert net.pop(0).n == 0
     assert [name for name, _ in net.named_children()] == ["0", "1", "2"]
     assert net[1] in net
     assert Plus(4) not in net
@@ -73,9 +78,16 @@ def test_a_row_is_used_like_a_list(make: Any) -> None:
     assert numbers(copy.deepcopy(net)) == numbers(pickle.loads(pickle.dumps(net))) == [2, 4, 8]
 
 
-def test_a_list_is_made_of_any_modules_and_a_row_joins_others() -> None:
+def test_rows_are_added_and_repeated() -> None:
     one, two = nn.Sequential(*row(1)), nn.Sequential(*row(2, 3))
-    assert numbers(nn.Sequential(*one, *two)) == [1, 2, 3]
+    assert numbers(one + two) == [1, 2, 3]
+    assert numbers(two * 2) == numbers(2 * two) == [2, 3, 2, 3]
+    two *= 2
+    assert numbers(two) == [2, 3, 2, 3]
+    assert two[0] is two[2]
+    listed = nn.ModuleList(row(1)) + row(2)
+    assert type(listed) is nn.ModuleList
+    assert numbers(listed) == [1, 2]
     assert numbers(nn.ModuleList(Plus(k) for k in range(3))) == [0, 1, 2]
 
 
@@ -145,9 +157,25 @@ def test_places_run_from_the_first_to_the_last() -> None:
             with pytest.raises(IndexError, match=rf"index is {place}\n  expected -3 .. 2"):
                 net[place]
             with pytest.raises(IndexError, match=f"index is {place}"):
-                del net[place]
+                net.pop(place)
         with pytest.raises(TypeError, match="expected an integer or a slice"):
             net[1.5]
+    net = nn.Sequential(*row(1, 2, 3))
+    for place, expected in ((3, [1, 2, 3, 0]), (-3, [0, 1, 2, 3])):
+        twin = nn.Sequential(*net)
+        assert numbers(twin.insert(place, Plus(0))) == expected
+    for place in (4, -4):
+        with pytest.raises(IndexError, match=f"insert: index is {place}"):
+            net.insert(place, Plus(0))
+    for times, error in ((0, ValueError), (-1, ValueError), (True, TypeError), (1.5, TypeError)):
+        with pytest.raises(error, match=r"Sequential \*"):
+            net * times  # type: ignore[operator]
+    assert numbers(net * 1) == [1, 2, 3]
+    same = net
+    same *= 1
+    assert numbers(same) == [1, 2, 3]
+    with pytest.raises(TypeError, match="expected two Sequential"):
+        net + row(1)  # type: ignore[operator]
 
 
 def test_arguments_have_torchs_names() -> None:

@@ -92,7 +92,7 @@ def names(library: Library) -> dict[str, list[str]]:
         "missing": net.load_state_dict({}, strict=False).missing_keys,
         "unexpected": net.load_state_dict({"own": library.tensor(wave(7)), "new": 1}, strict=False).unexpected_keys,
         "sliced": list(net.steps[1:].state_dict()) + list(net.blocks[1:].state_dict()),
-        "added": list(library.nn.Sequential(*net.steps, *net.steps[:1]).state_dict()),
+        "added": list((net.steps + net.steps[:1]).state_dict()),
     }
 
 
