@@ -25,6 +25,7 @@ from minirnn.arguments.messages import meant, shown
 
 __all__ = ["Outcome", "WorkerLost", "open_executor", "outcomes"]
 
+KINDS = ("threads", "processes", "dask", "mpi")
 WORDS = {"thread": "threads", "process": "processes", "distributed": "dask", "cluster": "dask", "mpi4py": "mpi"}
 
 
@@ -155,8 +156,7 @@ def read(text: str) -> tuple[str, Any]:
     elif kind == "mpi":
         expected = "just mpi: `mpiexec -n N` says how many ranks there are" if colon else ""
     else:
-        hint = meant(kind, ("threads", "processes", "dask", "mpi"), WORDS)
-        expected = f"threads[:N], processes[:N], dask:ADDRESS or mpi{hint}"
+        expected = f"threads[:N], processes[:N], dask:ADDRESS or mpi{meant(kind, KINDS, WORDS)}"
     if expected:
         raise ValueError(f"open_executor: got {shown(text)}\n  expected {expected}")
     return kind, rest
@@ -190,10 +190,8 @@ def ranks() -> Iterator[Executor]:
     from mpi4py.futures import MPICommExecutor
 
     if MPI.COMM_WORLD.size < 2:
-        only = "open_executor: mpi has no workers: this is the only process"
-        raise ValueError(
-            f"{only}\n  expected several ranks: mpiexec -n 5 has rank 0, which hands out tasks, and 4 workers"
-        )
+        expected = "several ranks: mpiexec -n 5 has rank 0, which hands out tasks, and 4 workers"
+        raise ValueError(f"open_executor: mpi has no workers: this is the only process\n  expected {expected}")
     if MPI.COMM_WORLD.rank:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all ranks; rank 0 decides what to do
     with MPICommExecutor(MPI.COMM_WORLD, root=0) as executor:
@@ -207,7 +205,9 @@ class Processes(ThreadPoolExecutor):
     """An executor of processes. Each thread feeds its own pool of one, because one that dies breaks its whole pool."""
 
     def __init__(self, count: int) -> None:
-        super().__init__(count, initializer=leave_ctrl_c)
+        # These threads leave Ctrl-C to the main one, and so do the processes that they start, from the first line on.
+        block = lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # noqa: E731
+        super().__init__(count, "", block if hasattr(signal, "pthread_sigmask") else None)  # Windows has no masks
         self.of_thread = threading.local()
         self.pools: dict[int, ProcessPoolExecutor] = {}  # by the id of the process
         self.ended = False
@@ -241,12 +241,6 @@ class Processes(ThreadPoolExecutor):
         super().shutdown(wait, cancel_futures=cancel_futures)
         for pool in list(self.pools.values()):
             pool.shutdown(wait)
-
-
-def leave_ctrl_c() -> None:
-    """Leave Ctrl-C to the main thread. The processes that this thread starts inherit that, before their first line."""
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 def begin() -> None:
