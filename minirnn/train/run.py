@@ -60,16 +60,26 @@ def check(folder: Path, resume: bool) -> None:
 
 
 def check_writable(folder: Path) -> None:
-    """Raise UserError if no file can be made in `folder`, or in the one that it will be created in.
+    """Raise UserError if no files can be made in `folder`. It makes one, because permissions do not tell everything.
 
-    It makes one, because permissions do not tell everything.
+    Missing folders are created for the test inside a folder with a unique name, and removed again. A process that
+    starts at the same time and needs the same folders never sees them.
     """
-    there = next(one for one in (folder, *folder.parents) if one.exists())
-    try:
-        with tempfile.TemporaryFile(dir=there):
-            pass
-    except OSError as error:
-        raise UserError(f"{there}: {error.strerror or error}") from None
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    there = missing[-1].parent if missing else folder
+    tried = missing[-1] if missing else folder
+    with user_mistakes():
+        try:
+            with tempfile.TemporaryDirectory(dir=there, prefix=".minirnn-") as trial:
+                place = Path(trial)
+                for tried in reversed(missing):
+                    place = trial / tried.relative_to(there)
+                    if not place.exists():  # it is there if its name is ".."
+                        place.mkdir()
+                with tempfile.TemporaryFile(dir=place):
+                    pass
+        except OSError as error:  # the name that the user gave
+            raise OSError(error.errno, error.strerror or str(error), str(tried)) from error
 
 
 @contextmanager

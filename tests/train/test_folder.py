@@ -15,7 +15,7 @@ import minirnn as mr
 from minirnn.train import run, training
 from minirnn.train.checkpoint import CHECKPOINT
 from minirnn.train.messages import FILES
-from minirnn.train.run import opened
+from minirnn.train.run import check_writable, opened
 from tests.train.runs import Train, complaint, lines_of, outcome, watch_losses
 
 
@@ -54,7 +54,7 @@ def test_an_output_place_is_tried_before_any_work_and_left_as_it_was(
         raise AssertionError("work was begun")
 
     monkeypatch.setattr(run, "begun", no_work)
-    for out, words in (("a" * 300, "File name too long"), ("/proc/new/deep", "/proc: ")):
+    for out, words in (("a" * 300, "File name too long"), ("/proc/new/deep", "/proc/new: ")):
         assert train("--steps", "1", out=out) == 2
         assert words in complaint(capsys)
 
@@ -69,6 +69,28 @@ def test_an_output_place_is_tried_before_any_work_and_left_as_it_was(
     with pytest.raises(AssertionError, match="work was begun"):
         train("--steps", "1", out="one/two")
     assert not Path("one").exists()
+
+
+def test_two_runs_that_start_at_once_may_need_the_same_new_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No process sees the temporary files with which another one tests its folder."""
+    one, other = tmp_path / "runs" / "one", tmp_path / "runs" / ".." / "runs" / "other"
+    mkdir, seen = Path.mkdir, []
+
+    def meanwhile(self: Path, *given: object, **more: object) -> None:
+        mkdir(self, *given, **more)  # type: ignore[arg-type]
+        monkeypatch.setattr(Path, "mkdir", mkdir)
+        seen.append(os.listdir(tmp_path))
+        check_writable(other)
+        with opened(other):
+            pass
+
+    monkeypatch.setattr(Path, "mkdir", meanwhile)
+    check_writable(one)
+    assert len(seen) == 1 and all(name.startswith(".minirnn-") for name in seen[0])
+    with opened(one):
+        assert sorted(os.listdir(tmp_path)) == ["runs"] and sorted(os.listdir(tmp_path / "runs")) == ["one", "other"]
 
 
 @pytest.mark.parametrize("name", FILES)
