@@ -174,10 +174,9 @@ def homes(package: Path) -> list[str]:
     """The files in whose code the new cell state of an LSTM is computed as f times the old one plus i times candidate.
 
     The search uses the names of minirnn's formulas, with operators or with calls of `add` and `multiply`. Comments and
-    docstrings do not count. It skips `learn/`, whose answers are written out on purpose, and `verify/`, which judges by
-    a formula in torch.
+    docstrings do not count. It skips `learn/`, whose answers are written out on purpose.
     """
-    files = [path for path in code_files(package) if not path.is_relative_to(package / "verify")]
+    files = code_files(package)
     return [str(path.relative_to(package)) for path in files if _HOME.search(without_comments(path))]
 
 

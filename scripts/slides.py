@@ -186,7 +186,8 @@ class Deck:
 
     def figure(self, file: str, words: str, after: str) -> None:
         claim = self.tell(flat(MATH.sub("", TITLE.split(after)[0])))
-        self.add(f"![{' '.join(words.split()).replace(']', ')')}]({file})", *claim)
+        alt = re.sub(r"([\\\[\]*_`$<&!])", r"\\\1", " ".join(words.split()))  # as it is, whatever Markdown makes of it
+        self.add(f"![{alt}]({file})", *claim)
 
 
 def height(formula: str) -> int:

@@ -3,6 +3,7 @@
 Tests `scripts/slides.py`.
 """
 
+import html
 import importlib.util
 import re
 import sys
@@ -118,6 +119,13 @@ def test_figures_claims_and_notes_of_a_small_chapter(tmp_path: Path) -> None:
     assert "\\[a &amp;&lt; b" in page and "\\(y &lt; 2\\)" in page and "<em>falls</em>" in page
     assert "<ul>\n<li>One and two.</li>\n<li><code>three</code></li>\n</ul>" in page
     assert f'<img src="{file}" alt="' in page and '<div class="number">4 / 4</div>' in page
+
+
+def test_the_words_of_a_figure_are_no_markdown() -> None:
+    deck, words = SLIDES.Deck(), r"x [2.) <a> & `b`, 1 - c**2 and n**2 * $m$ _k_ \\ !"
+    deck.figure("f.svg", words, "Title. More.")
+    (alt,) = re.findall(r"<img src=\"f.svg\" alt=\"(.*?)\"", SLIDES.page(deck.slides[0]))
+    assert html.unescape(alt) == words
 
 
 def test_an_edited_deck_becomes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -205,9 +205,7 @@ class Processes(ThreadPoolExecutor):
     """An executor of processes. Each thread feeds its own pool of one, because one that dies breaks its whole pool."""
 
     def __init__(self, count: int) -> None:
-        # These threads leave Ctrl-C to the main one, and so do the processes that they start, from the first line on.
-        block = lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # noqa: E731
-        super().__init__(count, "", block if hasattr(signal, "pthread_sigmask") else None)  # Windows has no masks
+        super().__init__(count)
         self.of_thread = threading.local()
         self.pools: dict[int, ProcessPoolExecutor] = {}  # by the id of the process
         self.ended = False
@@ -219,6 +217,8 @@ class Processes(ThreadPoolExecutor):
         pid = getattr(self.of_thread, "pid", None)
         if pid is None:
             pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), begin)
+            if hasattr(signal, "pthread_sigmask"):  # the process inherits that Ctrl-C is left to the main thread
+                signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             pid = self.of_thread.pid = pool.submit(os.getpid).result()
             self.pools[pid] = pool
         try:

@@ -1,7 +1,6 @@
 """Operands of PTX instructions as C++: registers, constants, names of variables, special registers."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tests.ptx_machine.parse import SIZES, NotUnderstood, Statement
@@ -117,11 +116,6 @@ class Operands:
             if name in used:
                 by_type.setdefault("bool" if kind == "pred" else f"u{bits(kind)}", []).append(f"{name} = 0")
         return "\n".join(f"    {kind} {', '.join(names)};" for kind, names in by_type.items())
-
-
-def names_in(text: str, operands: Mapping[str, object]) -> set[str]:
-    """The registers that a statement mentions."""
-    return {name for name in re.findall(r"%?[\w.$]+", text) if name in operands}
 
 
 def _number(text: str) -> str | None:

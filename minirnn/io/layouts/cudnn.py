@@ -41,6 +41,10 @@ class CudnnParams(Layout):
             if getattr(settings, name) is None:
                 raise missing(self.name, name, "the buffer is one row of numbers without any sizes")
         net = network(settings)
+        if params.size < net.L:  # a list of so many layers might not fit into memory
+            raise ValueError(
+                f"convert: {self.name}: num_layers is {net.L}\n  expected fewer than {params.size}, the size of params"
+            )
         if params.shape != (net.size,):
             raise ValueError(
                 f"convert: {self.name}: params has shape {params.shape}\n  expected (n,) = ({net.size},) for"

@@ -33,7 +33,7 @@ def clip_grad_norm_(
     parameters : Tensor or iterable of Tensor
         Tensors without a gradient are skipped.
     max_norm : float
-        0 or more; with ``math.inf`` the norm is only measured.
+        0 or more; with ``math.inf`` a finite norm is only measured.
     norm_type : float or "inf"
         p of the p-norm; ``math.inf`` takes the largest absolute value.
     error_if_nonfinite : bool

@@ -4,7 +4,6 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import Any
 
 
 def square(x: int) -> int:
@@ -42,7 +41,3 @@ def wait_for(task: tuple[str, str]) -> str:
     while not end.exists():
         time.sleep(0.01)
     return begun.name
-
-
-def hand_back(x: Any) -> Any:
-    return x

@@ -132,8 +132,9 @@ def test_a_killed_process_takes_only_its_own_task_along(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_while_a_process_starts_is_left_to_the_one_that_asked() -> None:
-    with open_executor("processes:1") as executor:
-        assert signal.SIGINT in executor.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []).result()
+    with open_executor("processes:2") as executor:
+        masks = [executor.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []) for _ in range(20)]
+        assert all(signal.SIGINT in mask.result() for mask in masks)
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
