@@ -50,15 +50,15 @@ class Memory:
         # Addresses, not buffers: the garbage collector finalizes all objects of a cycle, pooled or not.
         self.free = FreeBlocks()
         self.variables: dict[int, int] = {}  # address and bytes of the variables of modules
-        self.dead: list[int] = []  # freed while a launch ran, or in check mode; returned at the next call
+        self.dead: list[tuple[int, int]] = []  # address and bytes of buffers that are gone, until the next call
 
     def alloc(self, nbytes: int) -> SimBuffer:
         if nbytes < 0:
             raise ValueError(f"cuda-sim: alloc of {nbytes} bytes\n  expected 0 or more")
         with library.lock:
+            self.collect()
             if found := self.free.take(nbytes):
                 return SimBuffer(self, found[0], nbytes)
-            self.collect()
             if self.held() + nbytes > self.limit:
                 self.empty_pool()
             held = self.held()
@@ -68,17 +68,10 @@ class Memory:
             return SimBuffer(self, ptr, nbytes)
 
     def give_back(self, ptr: int, nbytes: int) -> None:
-        """Take memory back. A buffer calls this when it is freed, at any time, in any thread. It waits for no lock,
-        because a forked child frees what the threads of its parent had.
+        """Take memory back. A buffer calls this when it is freed: at any time, in any thread, and in a forked child, which
+        has one thread. So it takes no lock.
         """
-        full = self.free.nbytes + nbytes > POOL_BYTES or self.free.count >= POOL_BLOCKS
-        if self.check or full or not library.lock.acquire(blocking=False):
-            self.dead.append(ptr)
-        else:
-            try:
-                self.free.put(nbytes, ptr)
-            finally:
-                library.lock.release()
+        self.dead.append((ptr, nbytes))
 
     def complaint(self, ptr: int, nbytes: int) -> str:
         """What is wrong with an access to ``nbytes`` from the address `ptr` on; "" if one array holds them."""
@@ -109,14 +102,18 @@ class Memory:
     def held(self) -> int:
         return int(self.library.cusim_live_bytes())
 
-    def collect(self) -> None:
-        """Free the returned memory. Raises `LaunchError` if a kernel wrote just outside of it. The caller holds the
-        lock.
+    def collect(self, keep: bool = True) -> None:
+        """Keep the returned memory for reuse, or free it. Raises `LaunchError` if a kernel wrote just outside of freed
+        memory. The caller holds the lock.
         """
         while self.dead:
-            if self.library.cusim_free(self.dead.pop()) == 3:
+            ptr, nbytes = self.dead.pop()
+            full = self.free.nbytes + nbytes > POOL_BYTES or self.free.count >= POOL_BLOCKS
+            if keep and not self.check and not full:
+                self.free.put(nbytes, ptr)
+            elif self.library.cusim_free(ptr) == 3:
                 raise LaunchError("cuda-sim: a kernel wrote just outside an array that has since been freed")
 
     def empty_pool(self) -> None:
-        self.dead += [ptr for _, ptr, _ in self.free.take_all()]
-        self.collect()
+        self.dead += [(ptr, nbytes) for nbytes, ptr, _ in self.free.take_all()]
+        self.collect(keep=False)
