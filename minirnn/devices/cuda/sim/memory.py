@@ -68,8 +68,9 @@ class Memory:
             return SimBuffer(self, ptr, nbytes)
 
     def give_back(self, ptr: int, nbytes: int) -> None:
-        """Take memory back. A buffer calls this when it is freed: at any time, in any thread, and in a forked child, which
-        has one thread. So it takes no lock.
+        """Take memory back. A buffer calls this when it is freed, at any time.
+
+        The thread may be the only one of a forked child, so it takes no lock.
         """
         self.dead.append((ptr, nbytes))
 
