@@ -15,6 +15,7 @@ from minirnn import cell
 from minirnn.cells.words import FUNCTIONS
 from minirnn.ops.sequence.layer import RecurrentLayer, template
 from minirnn.viz.cell.graph import backward
+from tests.devices.cells.own_layers import argument_shapes
 
 T, B, I, H, D = 4, 3, 2, 5, 2
 SIZES = [(T, B, I, H), (1, 1, 1, 1), (3, 1, 2, 5), (2, 70, 3, 64), (5, 2, 300, 4)]
@@ -94,13 +95,7 @@ def test_a_random_cell_is_what_the_tape_makes_of_it(rng: np.random.Generator, se
     rng = np.random.default_rng([seed, int(rng.integers(2**32))])
     own, (T, B, I, H) = random_cell(rng), SIZES[seed % len(SIZES)]
     plan = own.plan()
-    shapes: list[tuple[int, ...]] = [(T, B, I), (D, B, H)]
-    shapes += [(D, plan.states - 1, B, H)] if plan.states > 1 else []
-    for _ in range(D):
-        shapes += [((plan.of_both + plan.of_x) * H, I)] if plan.reads_x else []
-        shapes += [((plan.of_both + plan.of_h) * H, H)] if plan.reads_h else []
-        shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.matrices, *[(H,)] * plan.vectors]
-    inputs = [mr.tensor(rng.normal(size=s) * 0.5, requires_grad=True) for s in shapes]
+    inputs = [mr.tensor(rng.normal(size=s) * 0.5, requires_grad=True) for s in argument_shapes(plan, T, B, I, H, D)]
     masks = [rng.uniform(size=(D, T, B, H)) for _ in plan.mask_names]
     cotangents = [mr.tensor(rng.normal(size=s)) for s in ((T, B, D * H), (D, B, H), (D, plan.states - 1, B, H))]
     found, lengths = [], rng.integers(1, T + 1, B)

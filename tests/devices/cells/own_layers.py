@@ -106,6 +106,17 @@ def cell_of(name: str) -> Any:
     return MADE_UP.get(name) or gallery(name)
 
 
+def argument_shapes(plan: Plan, T: int, B: int, I: int, H: int, D: int) -> list[tuple[int, ...]]:
+    """The shapes of what `minirnn.ops.sequence.layer.RecurrentLayer` takes, in its order."""
+    shapes: list[tuple[int, ...]] = [(T, B, I), (D, B, H)]
+    shapes += [(D, plan.states - 1, B, H)] if plan.states > 1 else []
+    for _ in range(D):
+        shapes += [((plan.of_both + plan.of_x) * H, I)] if plan.reads_x else []
+        shapes += [((plan.of_both + plan.of_h) * H, H)] if plan.reads_h else []
+        shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.matrices, *[(H,)] * plan.vectors]
+    return shapes
+
+
 class OwnLayer:
     """A layer of a cell with random arrays, in float64. Recurrent sums are of size 1 for any H."""
 

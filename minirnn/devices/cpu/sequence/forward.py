@@ -103,7 +103,7 @@ class Steps(NamedTuple):
     after: list[Array]
     """The inner states before the first step and after the last one."""
     ahead: list[list[list[Array]]]
-    """The arrays that `ahead` reads, sets and uses as scratch, for a few steps at a time."""
+    """The inputs, outputs and scratch arrays of `ahead`, for a few steps at a time."""
 
 
 class Forward:
@@ -227,7 +227,7 @@ class Forward:
         return found
 
     def steps_ahead(self, piece: Piece) -> list[list[list[Array]]]:
-        """The arrays that `ahead` reads, sets and uses as scratch, for a few steps of a piece at a time."""
+        """The inputs, outputs and scratch arrays of `ahead`, for a few steps of a piece at a time."""
         H, k, n = self.sizes.H, piece.hi - piece.lo, self.few
         if not self.made:
             return []

@@ -25,6 +25,7 @@ from minirnn.ops.sequence.layer import RecurrentLayer, template
 from tests.cells import published
 from tests.cells.with_torch import gallery
 from tests.compare import assert_close
+from tests.devices.cells.own_layers import argument_shapes
 
 PAGES = {c.__name__: c.plan() for c in (*CELLS.values(), *ZONED.values(), gru_block, lstm_block, lstm_block_peephole)}
 PAGES["lstm_zoned_c"] = lstm_zoned_c.plan(True)
@@ -108,13 +109,7 @@ def test_a_temporary_array_is_used_again() -> None:
 
 
 def inputs_of(own: Any, rng: np.random.Generator, T: int, B: int, I: int, H: int, D: int) -> list[Any]:
-    plan = own.plan()
-    shapes: list[tuple[int, ...]] = [(T, B, I), (D, B, H)]
-    shapes += [(D, plan.states - 1, B, H)] if plan.states > 1 else []
-    for _ in range(D):
-        shapes += [((plan.of_both + plan.of_x) * H, I)] if plan.reads_x else []
-        shapes += [((plan.of_both + plan.of_h) * H, H)] if plan.reads_h else []
-        shapes += [(len(plan.gate_names) * H,), *[(H, H)] * plan.matrices, *[(H,)] * plan.vectors]
+    shapes = argument_shapes(own.plan(), T, B, I, H, D)
     # Recurrent sums of size 1 for any H: larger ones make a chaotic network, which amplifies each rounding.
     scales = [0.5 / max(1, s[1] ** 0.5 / 2) if len(s) == 2 else 0.5 for s in shapes]
     values = [rng.normal(size=s) * k for s, k in zip(shapes, scales, strict=True)]
